@@ -307,7 +307,8 @@ class Trajectory:
         numbers = (1, 1) if self.watched is None else (self.watched.rounds, self.watched.planned)
         if not all(type(number) is int and number >= 1 for number in numbers):
             raise InputError(
-                f"Expected numbers of rounds and instances of watched runs, got {self.watched!r:.60}."
+                "Expected numbers of rounds and instances of watched runs, got "
+                f"{self.watched!r:.60}."
             )
         if not all(
             type(n) is int and n >= (k < 3) for plan in self.plans for k, n in enumerate(plan)

@@ -27,7 +27,8 @@ class Budget:
         whole = self.unit != "runs" or self.amount == int(self.amount)
         if not (math.isfinite(self.amount) and self.amount > 0 and whole):
             raise InputError(
-                f"expected a `budget` above 0, whole if it is of runs, got {self.amount:g} {self.unit}."
+                f"expected a `budget` above 0, whole if it is of runs, got {self.amount:g} "
+                f"{self.unit}."
             )
 
     @classmethod

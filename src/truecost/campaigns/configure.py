@@ -228,7 +228,8 @@ def settings_for(
     seed = scenario.seed if seed is None else seed
     if runs < 1 or seed < 0:
         raise InputError(
-            f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed {seed}."
+            f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed "
+            f"{seed}."
         )
     settings = Settings(
         budget=budget.amount,
@@ -307,8 +308,8 @@ def _begin(
     there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
     if budget is not None and (budget.unit != there.unit or budget.amount < there.amount):
         raise InputError(
-            f"{book.path}: expected the budget of the search, {there}, or a larger one of the same kind, got {budget}. Give "
-            "one, or begin another `journal`."
+            f"{book.path}: expected the budget of the search, {there}, or a larger one of the same "
+            f"kind, got {budget}. Give one, or begin another `journal`."
         )
     given = [
         ("runs per instance:", runs, settings.runs),
@@ -374,6 +375,6 @@ def _adopted(search: Search) -> list[str]:
     if search.adopted is None:
         return []
     return [
-        "truecost 0.2 began this search. Its runs count; since then every heat has an order of runs "
-        "of its own."
+        "truecost 0.2 began this search. Its runs count; since then every heat has an order of "
+        "runs of its own."
     ]

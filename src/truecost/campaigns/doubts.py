@@ -25,18 +25,20 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
     solvers = sorted({machine.solver for machine in used})
     if len(solvers) > 1:
         notes.append(
-            f"the solver's version changed on the way: {'; '.join(text or 'unknown' for text in solvers)}."
+            "the solver's version changed on the way: "
+            f"{'; '.join(text or 'unknown' for text in solvers)}."
         )
     waited = (table.wall > WAITED * table.cpu + WAITED_SECONDS).mean() if len(table.wall) else 0.0
     if waited > WAITED_SHARE and not (metric.timed and metric.clock == "wall"):
         notes.append(
-            f"{waited:.0%} of the runs took far more wall time than CPU time: the solver waits, or others used its core."
+            f"{waited:.0%} of the runs took far more wall time than CPU time: the solver waits, or "
+            "others used its core."
         )
     cells, alike = _alike(table)
     if cells >= ALIKE_CELLS and alike >= ALIKE_SHARE * cells:
         notes.append(
-            f"seeds seem to change nothing: in {alike:,} of {cells:,} cells all runs are alike. If the solver is "
-            "deterministic, one run of each instance is enough."
+            f"seeds seem to change nothing: in {alike:,} of {cells:,} cells all runs are alike. If "
+            "the solver is deterministic, one run of each instance is enough."
         )
     if not metric.timed:
         low, high = metric.range()
@@ -45,8 +47,9 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
         if len(outside):
             notes.insert(
                 0,
-                f"{len(outside):,} of {len(given):,} values are outside [{low:g}, {high:g}], {outside[0]:g} for instance: "
-                "nothing can be said before low and high in [metric] are right; no run is lost by changing them.",
+                f"{len(outside):,} of {len(given):,} values are outside [{low:g}, {high:g}], "
+                f"{outside[0]:g} for instance: nothing can be said before low and high in "
+                "[metric] are right; no run is lost by changing them.",
             )
     failed = np.isin(table.status, [Status.CRASHED, Status.VETOED])
     if len(failed) and failed.mean() > 0.5:

@@ -157,7 +157,8 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
         if log.parameters or name not in log.matrix.configurations:
             raise InputError(f"expected the name of a configuration of the log, got {name!r:.80}.")
         raise InputError(
-            f"expected the parameters of configuration {name!r:.80}, and what was read has none: take the log itself."
+            f"expected the parameters of configuration {name!r:.80}, and what was read has none: "
+            "take the log itself."
         )
     try:
         # Of several searches, names begin with that of the search.

@@ -42,7 +42,8 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
         kinds.setdefault(fault(scenario.metric, run.outcome) or "", []).append(run)
     most = sorted(kinds.items(), key=lambda item: -len(item[1]))
     summary = ", ".join(
-        f"{'all' if len(runs) == len(failed) else len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})"
+        f"{'all' if len(runs) == len(failed) else len(runs)} {kind} "
+        f"({runs[0].outcome.detail or 'no reason given'})"
         for kind, runs in most
     )
     # Journal.write sets aside runs that all crashed alike.
@@ -50,8 +51,8 @@ def none_came_through(scenario: Scenario, journal: Path, failed: list[Finished])
     set_aside = alike and list(kinds) == [FAILED[Status.CRASHED]]
     again = "start again, which sets these runs aside" if set_aside else f"remove {journal}"
     return (
-        f"expected an answer from at least one of the first {len(failed)} runs, and {summary}. If the "
-        f"scenario is wrong, mend it and {again}; if this is what it does, go on: "
+        f"expected an answer from at least one of the first {len(failed)} runs, and {summary}. If "
+        f"the scenario is wrong, mend it and {again}; if this is what it does, go on: "
         f"`keep_going=True`. {_try(scenario, most[0][1][0])}"
     )
 
@@ -65,17 +66,18 @@ def cost_outside(scenario: Scenario, journal: Path, kind: str, run: Finished) ->
         else f" and remove {journal}, whose decisions all depend on them"
     )
     return (
-        f"expected costs in [{low:g}, {high:g}], and configuration {run.task.configuration.name} on instance "
-        f"{run.task.instance.name!r} cost {run.outcome.value:g}. Change low and high in [metric]{then}. "
-        f"{_try(scenario, run)}"
+        f"expected costs in [{low:g}, {high:g}], and configuration {run.task.configuration.name} "
+        f"on instance {run.task.instance.name!r} cost {run.outcome.value:g}. Change low and high "
+        f"in [metric]{then}. {_try(scenario, run)}"
     )
 
 
 def was_aborted(scenario: Scenario, run: Finished) -> str:
     """What to say of a run that ended for reasons that are not its own."""
     return (
-        f"expected a run that ends by itself or at its limits, and configuration {run.task.configuration.name} on instance "
-        f"{run.task.instance.name!r} was aborted ({run.outcome.detail}); it will be done again. {_try(scenario, run)}"
+        "expected a run that ends by itself or at its limits, and configuration "
+        f"{run.task.configuration.name} on instance {run.task.instance.name!r} was aborted "
+        f"({run.outcome.detail}); it will be done again. {_try(scenario, run)}"
     )
 
 

@@ -30,7 +30,7 @@ class Proposer:
         # The parents at a number of runs and an incumbent: ranking them for every proposal would
         # cost more the longer a search is.
         self._ranked: tuple[tuple[int, int], list[Configuration]] | None = None
-        # The model's offers, the number of heats it was made in and the first proposal they are for.
+        # The model's offers, the number of heats it was made in and the first proposal of them.
         self._learner = Learner(space)
         self._offered: tuple[int, int, list[Configuration]] = (0, 0, [])
         # Runs that were stopped: configuration, cell and cap.
@@ -78,7 +78,7 @@ class Proposer:
         return self._heats.enter(heat)
 
     def write(self) -> None:
-        """Write new proposals into the journal: all of a heat at once, since one model offers them."""
+        """Write new proposals into the journal: a whole heat at once, since one model offers it."""
         if len(self.recorded) > self._written:
             searchlog.note_proposals(self._book, self._written, self.recorded[self._written :])
             self._written = len(self.recorded)

@@ -177,13 +177,13 @@ class Runner:
                 self._known[recorded_cell(run.task)] = Recorded.of(run.outcome)
 
     def charge(self, runs: Sequence[Recorded]) -> FloatArray:
-        """What runs cost, as `recorded_costs` has it; a cost outside the metric's range is refused."""
+        """What runs cost, by `recorded_costs`; a cost outside the metric's range is refused."""
         metric = self._campaign.scenario.metric
         costs, (low, high) = recorded_costs(metric, runs), metric.range()
         outside = costs[(costs < low) | (costs > high)]
         if len(outside):
             raise InputError(
-                f"expected costs in [{low:g}, {high:g}], got {outside[0]:g}: every limit depends on "
-                "these ends. Change low and high in [metric], and begin another `journal`."
+                f"expected costs in [{low:g}, {high:g}], got {outside[0]:g}: every limit depends "
+                "on these ends. Change low and high in [metric], and begin another `journal`."
             )
         return costs

@@ -89,7 +89,7 @@ class Search:
         self.configurations, self.origins = self._proposals.configurations, self._proposals.origins
         # Of each configuration in training: runs and wall seconds.
         self._each: dict[int, tuple[int, float]] = {}
-        # The winner of the last heat that is over; the incumbent may still have to defend its place.
+        # The winner of the last finished heat; the incumbent may still have to defend its place.
         self._champion: int | None = None
         self.incumbent, self.recommended = 0, 0
         self._steps, self._reason = 0, SPENT
@@ -263,7 +263,7 @@ class Search:
         return True
 
     def _open_early(self) -> bool:
-        """Open another heat while others wait for runs, if workers are free; whether it has runs."""
+        """Open another heat while others wait for runs, if workers are free; whether it has any."""
         workers, heats = self.settings.workers, self._heats
         busy = len(self._flying) >= workers or len(self._works) > workers // WORKERS_PER_HEAT
         if not heats.granted or (self._works and busy):
@@ -409,7 +409,10 @@ class Search:
         self._campaign.refuse_failures()
         self.runner.phase, self.recommended = "held out", self.incumbent
         if not self.runner.held_out:
-            return "the scenario has one instance, and it was trained on; give it more to have some held out"
+            return (
+                "the scenario has one instance, and it was trained on; give it more to have some "
+                "held out"
+            )
         places = sorted({0, self.incumbent})
         runs, wall = np.sum([self._each.get(place, (0, 0.0)) for place in places], axis=0).tolist()
         left = self._spending.left(self.runner.amount, wall / max(runs, 1))
@@ -440,7 +443,7 @@ class Search:
         return None
 
     def _whole_units(self, most: int) -> list[Instance]:
-        """The first held-out instances, at most so many; of families that are sampled, whole ones."""
+        """The first held-out instances, at most `most`; whole families where these are sampled."""
         held_out = self.runner.held_out
         if self.settings.sampled == "family" and most < len(held_out):
             family = held_out[most].extras[FAMILY]

@@ -62,7 +62,7 @@ class Request:
             raise InputError("expected no `margin` with wins as `primary`: it is one of mean cost.")
 
     def like(self, before: Terms | None) -> "Request":
-        """The same with the scope of a validation that was begun before, where none is asked for."""
+        """The same with the scope of a validation that was begun before, if none is asked for."""
         if before is None or (self.sampled, self.about) != (None, None):
             return self
         return replace(self, sampled=before.sampled, about=before.about)
@@ -119,8 +119,8 @@ def terms_for(scenario: Scenario, entry: Entry, budget: Budget, asked: Request) 
     planned = int((units <= pairs).sum())
     if not planned:
         raise InputError(
-            f"expected a `budget` for the {2 * units[0] * (runs if these else 1)} runs of the first "
-            f"{'family' if asked.sampled == 'family' else 'instance'} at least, got {budget}."
+            f"expected a `budget` for the {2 * units[0] * (runs if these else 1)} runs of the "
+            f"first {'family' if asked.sampled == 'family' else 'instance'} at least, got {budget}."
         )
     return Terms(
         winner=entry.winner.configuration.name,
@@ -143,7 +143,8 @@ def terms_for(scenario: Scenario, entry: Entry, budget: Budget, asked: Request) 
 def _population(given: int | None, instances: int) -> int:
     if given is not None and given < instances:
         raise InputError(
-            f"expected a `population` of at least the {instances:,} instances to run on, got {given:,}."
+            f"expected a `population` of at least the {instances:,} instances to run on, got "
+            f"{given:,}."
         )
     return given or instances
 
@@ -154,7 +155,8 @@ def _primary(scenario: Scenario, asked: Request) -> Primary:
     known = bool(np.isfinite([low, high]).all())
     if not known and (asked.primary == "mean" or asked.margin is not None):
         raise InputError(
-            "expected low and high in [metric], which a limit of the mean needs, or wins as `primary`."
+            "expected low and high in [metric], which a limit of the mean needs, or wins as "
+            "`primary`."
         )
     if asked.margin is not None:
         margin = Margin.parse(asked.margin)
@@ -205,8 +207,8 @@ def training_runs(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
     utility = None if scenario.metric.kind != "utility" else str(scenario.metric.worth())
     if matrix.utility not in (None, utility):
         raise InputError(
-            f"{scenario.path}: expected the metric of the log, whose costs are 1 − utility ({matrix.utility}), got another: "
-            "change [metric]."
+            f"{scenario.path}: expected the metric of the log, whose costs are 1 − utility "
+            f"({matrix.utility}), got another: change [metric]."
         )
     if known or (seen < low).any() or (seen > high).any():
         raise InputError(

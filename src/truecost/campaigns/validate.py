@@ -152,7 +152,8 @@ def validate(
     >>> tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=2)
     >>> log = tc.import_runs("runs.db")
     >>> new = {"instances": "instances/i [34]*", "budget": "8runs"}
-    >>> tc.validate(log, scenario, "test.db", configuration=log.matrix.configurations[1], **new).runs <= 8
+    >>> second = log.matrix.configurations[1]
+    >>> tc.validate(log, scenario, "test.db", configuration=second, **new).runs <= 8
     True
     """
     request = Request(runs=runs, delta=delta, primary=primary, margin=margin)

@@ -226,8 +226,8 @@ def _worth(times: CostMatrix, options: Options) -> CostMatrix:
         return times
     if before is not None:
         raise InputError(
-            f"expected no other `utility` than {before}, which these costs were made with, got {utility}: give it with the "
-            "runs themselves, which have the times."
+            f"expected no other `utility` than {before}, which these costs were made with, got "
+            f"{utility}: give it with the runs themselves, which have the times."
         )
     known = times.statuses
     late = times.costs >= times.high

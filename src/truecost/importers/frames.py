@@ -149,7 +149,7 @@ def _timeouts(empty: NDArray[np.bool_], options: Options) -> str:
 
 
 def _numbered(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Configuration and instance of each run, and its number and seed where they tell runs apart."""
+    """Configuration and instance of each run, and its number and seed if they tell runs apart."""
     names = [name for name in ("run", "seed") if name in table.columns]
     runs = table.select("configuration", "instance").with_columns(
         longtable.whole_numbers(table, name) for name in names
@@ -182,7 +182,7 @@ def flipped(options: Options) -> Options:
 
 
 def _labels(table: pl.DataFrame, what: str, *, declared: bool) -> dict[str, str] | str | None:
-    """The family or weight of each instance, or a note why the column that looked like it is none."""
+    """The family or weight of each instance, or a note why the column that looks like it is not."""
     if what not in table.columns:
         return None
     pairs = table.select(pl.col("instance", what).cast(pl.String)).unique()
@@ -226,7 +226,7 @@ def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _likely(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Which column is what: as given, else by name, else by the only name with such a word in it."""
+    """Which column is what: as given, else by name, else by the only name with such a word."""
     known = guesses(columns, given)
     for ours, words in WORDS.items():
         free = [name for name in columns if name not in known.values()]

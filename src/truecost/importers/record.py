@@ -223,7 +223,7 @@ def number_or_nan(value: Any) -> float:
 
 
 def only_folder(path: Path, pattern: str, deepest: int, tool: str) -> Path | None:
-    """The only folder with a file like that, the highest below this one; None where there is none."""
+    """The only folder with a file like that, the highest below this one; None if there is none."""
     for depth in range(deepest + 1):
         files = [file for file in path.glob("*/" * depth + pattern) if file.is_file()]
         folders = sorted({file.parent for file in files})

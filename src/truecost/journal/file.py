@@ -29,37 +29,47 @@ SEARCHES = ("configure", "explain")
 LOCKED_BYTE = 2**62
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE configurations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "values" TEXT NOT NULL);
-CREATE TABLE instances (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, extras TEXT NOT NULL);
-CREATE TABLE machines (id INTEGER PRIMARY KEY, host TEXT, cpu TEXT, system TEXT, method TEXT, solver TEXT, truecost TEXT,
-    UNIQUE (host, cpu, system, method, solver, truecost));
-CREATE TABLE plans (id INTEGER PRIMARY KEY, configurations TEXT NOT NULL, instances TEXT NOT NULL, runs INTEGER NOT NULL,
-    metric TEXT NOT NULL, after INTEGER NOT NULL);
-CREATE TABLE runs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, instance INTEGER NOT NULL,
-    number INTEGER NOT NULL, seed INTEGER NOT NULL, status INTEGER NOT NULL, cpu REAL NOT NULL, wall REAL NOT NULL,
-    memory INTEGER NOT NULL, exit_code INTEGER, time REAL, value REAL, detail TEXT NOT NULL,
-    machine INTEGER NOT NULL, ended TEXT NOT NULL);
-CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number) WHERE status <> {int(Status.ABORTED)};
-CREATE TRIGGER runs_stay BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
-CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TABLE configurations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    "values" TEXT NOT NULL);
+CREATE TABLE instances (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
+    extras TEXT NOT NULL);
+CREATE TABLE machines (id INTEGER PRIMARY KEY, host TEXT, cpu TEXT, system TEXT, method TEXT,
+    solver TEXT, truecost TEXT, UNIQUE (host, cpu, system, method, solver, truecost));
+CREATE TABLE plans (id INTEGER PRIMARY KEY, configurations TEXT NOT NULL, instances TEXT NOT NULL,
+    runs INTEGER NOT NULL, metric TEXT NOT NULL, after INTEGER NOT NULL);
+CREATE TABLE runs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL,
+    instance INTEGER NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,
+    status INTEGER NOT NULL, cpu REAL NOT NULL, wall REAL NOT NULL, memory INTEGER NOT NULL,
+    exit_code INTEGER, time REAL, value REAL, detail TEXT NOT NULL, machine INTEGER NOT NULL,
+    ended TEXT NOT NULL);
+CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number)
+    WHERE status <> {int(Status.ABORTED)};
+CREATE TRIGGER runs_stay BEFORE DELETE ON runs
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSIONS["gather"]};
 """
 # What a search has beyond runs: see searchlog.
 SEARCH_TABLES = {
-    "proposals": "number INTEGER PRIMARY KEY, configuration INTEGER NOT NULL UNIQUE, origin TEXT NOT NULL",
-    "capped": "id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, instance INTEGER NOT NULL, number INTEGER NOT NULL,"
-    " seed INTEGER NOT NULL, cap REAL NOT NULL, cpu REAL NOT NULL, wall REAL NOT NULL, memory INTEGER NOT NULL,"
-    " exit_code INTEGER, time REAL, value REAL, detail TEXT NOT NULL, machine INTEGER NOT NULL, ended TEXT NOT NULL,"
-    " UNIQUE (configuration, instance, number)",
-    "steps": "number INTEGER PRIMARY KEY, runs INTEGER NOT NULL, incumbent INTEGER, reason TEXT NOT NULL,"
-    " after INTEGER NOT NULL",
+    "proposals": "number INTEGER PRIMARY KEY, configuration INTEGER NOT NULL UNIQUE, "
+    "origin TEXT NOT NULL",
+    "capped": "id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL, instance INTEGER NOT NULL, "
+    "number INTEGER NOT NULL, seed INTEGER NOT NULL, cap REAL NOT NULL, cpu REAL NOT NULL, "
+    "wall REAL NOT NULL, memory INTEGER NOT NULL, exit_code INTEGER, time REAL, value REAL, "
+    "detail TEXT NOT NULL, machine INTEGER NOT NULL, ended TEXT NOT NULL, "
+    "UNIQUE (configuration, instance, number)",
+    "steps": "number INTEGER PRIMARY KEY, runs INTEGER NOT NULL, incumbent INTEGER, "
+    "reason TEXT NOT NULL, after INTEGER NOT NULL",
 }
 SEARCH_SCHEMA = SCHEMA + "".join(
     f"""
 CREATE TABLE {table} ({columns});
-CREATE TRIGGER {table}_stay BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
-CREATE TRIGGER {table}_are_final BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {table}_stay BEFORE DELETE ON {table}
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {table}_are_final BEFORE UPDATE ON {table}
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 """
     for table, columns in SEARCH_TABLES.items()
 )
@@ -212,7 +222,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         text = str(error)
         if "disk is full" in text or "disk I/O" in text:
             raise JournalError(
-                f"{path}: {text}: what is in the journal stays readable; make room and start again, nothing is run twice."
+                f"{path}: {text}: what is in the journal stays readable; make room and start "
+                "again, nothing is run twice."
             ) from error
         if "interrupted" in text:
             raise InputError(

@@ -150,8 +150,8 @@ class Journal:
         check_schema(self._connection, self.path, self.kind)
         if self.kind != kind:
             raise InputError(
-                f"{self.path}: expected a journal of truecost {kind}, got one of truecost {self.kind}, which chose its runs "
-                "otherwise: begin another `journal`."
+                f"{self.path}: expected a journal of truecost {kind}, got one of truecost "
+                f"{self.kind}, which chose its runs otherwise: begin another `journal`."
             )
         before = self.noted("fingerprint")
         fingerprint = json.dumps(sealed(now, json.loads(before)), sort_keys=True)
@@ -162,8 +162,8 @@ class Journal:
         elif before != fingerprint:
             raise InputError(
                 f"{self.path}: expected the scenario the journal was begun with; "
-                f"{what_changed(json.loads(before), json.loads(fingerprint))}. "
-                "Its runs and new ones must not be mixed: put that back, or begin another `journal`."
+                f"{what_changed(json.loads(before), json.loads(fingerprint))}. Its runs and new "
+                "ones must not be mixed: put that back, or begin another `journal`."
             )
 
     def _create(self, scenario: Described, kind: Kind, fingerprint: str) -> None:
@@ -204,8 +204,9 @@ class Journal:
                 digest = digest_of(instance)
                 if known.get(instance.name, digest) != digest:
                     raise InputError(
-                        f"{self.path}: expected the instance {instance.name!r} to be what it was when its runs were made, "
-                        "got another content: put it back, or begin another `journal`."
+                        f"{self.path}: expected the instance {instance.name!r} to be what it was "
+                        "when its runs were made, got another content: put it back, or begin "
+                        "another `journal`."
                     )
                 extras = json.dumps(dict(instance.extras))
                 row = (instance.name, digest, extras)
@@ -215,7 +216,8 @@ class Journal:
             configurations, instances = self._ids(plan)
             cells = (json.dumps(configurations), json.dumps(instances), plan.runs)
             last = connection.execute(
-                "SELECT configurations, instances, runs, metric, after FROM plans ORDER BY id DESC LIMIT 1"
+                "SELECT configurations, instances, runs, metric, after FROM plans ORDER BY id DESC "
+                "LIMIT 1"
             ).fetchone()
             after = connection.execute("SELECT coalesce(max(id), 0) FROM runs").fetchone()[0]
             if last is not None and last[:3] == cells:
@@ -223,7 +225,8 @@ class Journal:
             row_of_plan = (*cells, metric.model_dump_json(), after)
             if last != row_of_plan:
                 connection.execute(
-                    "INSERT INTO plans (configurations, instances, runs, metric, after) VALUES (?, ?, ?, ?, ?)",
+                    "INSERT INTO plans (configurations, instances, runs, metric, after) VALUES "
+                    "(?, ?, ?, ?, ?)",
                     row_of_plan,
                 )
 
@@ -253,7 +256,7 @@ class Journal:
         """The number a configuration or an instance has here."""
         known = self._known[table]
         if name not in known:
-            known |= dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608 - our own names
+            known |= dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608
         return known[name]
 
     def add(self, runs: Iterable[tuple[Run, Machine]], ended: str) -> None:
@@ -291,7 +294,7 @@ class Journal:
     def answered(self, metric: Metric) -> bool:
         """Whether any run there is came through, as the metric has it."""
         counted = metric.counted()
-        query = f"SELECT 1 FROM runs WHERE status IN ({', '.join('?' * len(counted))})"  # noqa: S608 - question marks
+        query = f"SELECT 1 FROM runs WHERE status IN ({','.join('?' * len(counted))})"  # noqa: S608
         values: list[float] = [int(status) for status in counted]
         if not metric.timed:
             query += " AND value BETWEEN ? AND ?"
@@ -492,6 +495,6 @@ def refuse_changes(
     for what, now, before in given:
         if now is not None and now != before:
             raise InputError(
-                f"{journal.path}: expected what the {begun} was begun with, {what} {before}, got {now}: {why}. Leave it as "
-                "it was, or begin another `journal`."
+                f"{journal.path}: expected what the {begun} was begun with, {what} {before}, got "
+                f"{now}: {why}. Leave it as it was, or begin another `journal`."
             )

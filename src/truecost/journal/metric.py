@@ -17,7 +17,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class TomlTable(pydantic.BaseModel):
-    """A table of the scenario file: no unknown keys, no text where a number belongs, never changed."""
+    """A table of the scenario file: no unknown keys, no text for numbers, never changed."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -80,7 +80,8 @@ class Metric(TomlTable):
         cutoff = cutoff if cutoff is not None else metric.cutoff or most
         if not 0 < cutoff <= most:
             raise InputError(
-                f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got {cutoff:g}."
+                f"expected a cutoff of at most {most:g} seconds, where the runs were stopped, got "
+                f"{cutoff:g}."
             )
         factor = par if par is not None else metric.factor
         if not 1 <= factor < math.inf:
@@ -150,6 +151,7 @@ def _given(number: float | None) -> float:
     """A number that a scenario's checks have seen to."""
     if number is None:
         raise InputError(
-            "expected a metric with a cutoff (par, utility), or with high or failed (quality, value), got one without."
+            "expected a metric with a cutoff (par, utility), or with high or failed (quality, "
+            "value), got one without."
         )
     return number

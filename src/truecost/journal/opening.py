@@ -54,7 +54,7 @@ def drop_tables(connection: sqlite3.Connection) -> None:
 
 
 def set_aside(connection: sqlite3.Connection, path: Path) -> Path | None:
-    """Copy a journal of which every run crashed alike beside it, and empty it; where the copy is."""
+    """Copy a journal whose runs all crashed alike beside it, and empty it; where the copy is."""
     query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
     if connection.execute(query).fetchone() is None:
         return None

@@ -143,7 +143,7 @@ def _summary(states: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def failures(connection: sqlite3.Connection) -> list[Failure]:
-    """Failed runs by their cause, the most frequent first, with the output of the latest of each."""
+    """Failed runs by cause, the most frequent first, with the output of the latest of each."""
     if not has(connection, "outputs"):
         return []
     rows = connection.execute(

@@ -231,7 +231,8 @@ def note_step(
     """A decision, by all runs so far: which of them count from now on, and who is the incumbent."""
     with journal.transaction() as connection:
         there = connection.execute(
-            "SELECT s.runs, c.name FROM steps s LEFT JOIN configurations c ON c.id = s.incumbent WHERE s.number = ?",
+            "SELECT s.runs, c.name FROM steps s LEFT JOIN configurations c ON c.id = s.incumbent "
+            "WHERE s.number = ?",
             (number,),
         ).fetchone()
         if there is None:
@@ -251,8 +252,9 @@ def note_step(
 def _elsewhere(journal: Journal, how: str) -> InputError:
     made = sorted({machine.truecost for machine in journal.machines()})
     return InputError(
-        f"{journal.path}: expected the search to go the way it went, and {how}: it was made by truecost "
-        f"{', '.join(made) or 'unknown'}, which may decide otherwise. Go on with that, or begin another `journal`."
+        f"{journal.path}: expected the search to go the way it went, and {how}: it was made by "
+        f"truecost {', '.join(made) or 'unknown'}, which may decide otherwise. Go on with that, or "
+        "begin another `journal`."
     )
 
 
@@ -294,5 +296,8 @@ def fixed_by(settings: Settings) -> Fixed:
 
 def origins_of(journal: Journal) -> dict[str, str]:
     """How each configuration came about, in the order of proposals."""
-    query = "SELECT c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
+    query = (
+        "SELECT c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration "
+        "ORDER BY p.number"
+    )
     return dict(journal.rows(query))

@@ -119,7 +119,8 @@ def _columns(connection: sqlite3.Connection, kind: str) -> dict[str, NDArray[Any
     )
     read = []
     for part in parts:
-        size = connection.execute(f"SELECT count(*) FROM (SELECT {part})").fetchone()[0]  # noqa: S608 - our own
+        count = f"SELECT count(*) FROM (SELECT {part})"  # noqa: S608 - our own
+        size = connection.execute(count).fetchone()[0]
         rows = connection.execute(f"SELECT {names} FROM (SELECT {part}) ORDER BY id")  # noqa: S608
         read.append(
             np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=size * width).reshape(
@@ -193,9 +194,10 @@ def cost_matrix(table: RunTable, keep: NDArray[np.bool_], metric: Metric) -> Cos
     if len(outside):
         first = outside[0]
         raise InputError(
-            f"expected costs in [{low:g}, {high:g}], got {costs_of_runs[first]:g} for configuration "
-            f"{table.configurations[configuration[first]]!r} on instance {table.instances[instance[first]]!r}: "
-            "change low and high in [metric]; no run is lost by it."
+            f"expected costs in [{low:g}, {high:g}], got {costs_of_runs[first]:g} for "
+            f"configuration {table.configurations[configuration[first]]!r} on instance "
+            f"{table.instances[instance[first]]!r}: change low and high in [metric]; no run is "
+            "lost by it."
         )
     present = [np.unique(places) for places in (configuration, instance)]
     shape = len(present[0]), len(present[1]), int(number.max()) + 1

@@ -45,7 +45,9 @@ def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
         for leaf, (weight, cardinality) in enumerate(leaves)
     )
     words = [*clingo, "--mode=gringo", "--single-shot", f"--const=m={most}", str(ENCODING), "-"]
-    done = subprocess.run(words, input=facts, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        words, input=facts, capture_output=True, text=True, check=True
+    )
     header, _, rest = done.stdout.partition("\n")
     if header != "asp 1 0 0" or done.stderr:
         raise RuntimeError(f"clingo did not ground the program: {done.stderr or header}")

@@ -84,7 +84,7 @@ def doubling(costs, prices, budgets, most):
 
 @compiled
 def halving(costs, prices, budgets):
-    """Successive halving: in every round the same part of the budget, then the better half goes on."""
+    """Successive halving: every round has the same part of the budget, the better half goes on."""
     chosen = np.zeros(len(budgets), dtype=np.int64)
     configurations, last = costs.shape
     for at in range(len(budgets)):

@@ -25,7 +25,7 @@ ORDER = 2
 
 
 def heat_order(instances: int, runs: int, done: IntArray, rng: np.random.Generator) -> IntArray:
-    """All runs, as cells `number * instances + instance`: those done in a new order, then the others.
+    """All runs, as cells `number * instances + instance`: those done in a new order, then the rest.
 
     `done` must be an even allocation, as every prefix of an order is; then so is every prefix of
     the new one.

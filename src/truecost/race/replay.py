@@ -220,7 +220,7 @@ class Course:
         self.spent, self.runs, self.stopped = 0.0, 0, 0
 
     def affords(self, budget: float) -> float:
-        """How many more runs fit, if they take what those so far took, or the first ones will take."""
+        """How many more runs fit, if they take what those so far took, or the first will take."""
         if self.cutoff is None:
             return budget - self.spent
         price = (

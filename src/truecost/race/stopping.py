@@ -45,7 +45,7 @@ class Stopping(NamedTuple):
 
 
 class State(NamedTuple):
-    """The quantity in the runs so far, and its limits, each at level δ; NaN before the first look."""
+    """Quantity in the runs so far and its limits, each at level δ; NaN before the first look."""
 
     observed: float
     lower: float

@@ -123,7 +123,7 @@ class Surrogate:
         return np.asarray(self._covariance(points, self._points) @ self._weights)
 
     def promise(self, points: FloatArray) -> FloatArray:
-        """(n,): the mean of the effect less its standard deviation, the lower the more promising."""
+        """(n,): mean of the effect less its standard deviation, the lower the more promising."""
         towards = self._covariance(points, self._points)
         explained = (towards.T * cho_solve(self._factor, towards.T)).sum(axis=0)
         return np.asarray(

@@ -43,7 +43,7 @@ def make_group(parent: str) -> str | None:
 
 
 def joinable(group: str) -> bool:
-    """Whether a process may move there, found by moving one, and whether CPU time is counted there."""
+    """Whether a process may move there, found by moving one, and CPU time is counted there."""
     if not os.path.exists(f"{group}/cpu.stat"):
         return False
     child = os.fork()

@@ -321,7 +321,8 @@ class Slot:
             arguments, environment = request["arguments"], request["environment"]
             os.chdir(request["folder"])
             self.tree.enter()
-            os.execvpe(arguments[0], arguments, environment)  # noqa: S606 - that no shell is involved is the point
+            # That no shell is involved is the point.
+            os.execvpe(arguments[0], arguments, environment)  # noqa: S606
         except OSError as error:
             os.write(failing, str(error.errno).encode())
         except BaseException:

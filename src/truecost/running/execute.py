@@ -164,7 +164,7 @@ def by_hand(
 
 
 def version_of(slot: Slot, caller: Caller) -> str:
-    """The first line the scenario's version command prints; empty where there is no such command."""
+    """The first line the scenario's version command prints; empty if there is no such command."""
     line = caller.version_line()
     if not line:
         return ""

@@ -66,12 +66,13 @@ def make(recipe: Recipe, path: Path) -> None:
         said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
         if ended.returncode:
             raise InputError(
-                f"instances.generator: expected exit code 0, got {ended.returncode} ({said[-1] if said else ''!s:.200}) "
-                f"from {words}."
+                f"instances.generator: expected exit code 0, got {ended.returncode} "
+                f"({said[-1] if said else ''!s:.200}) from {words}."
             )
         if not Path(name).stat().st_size:
             raise InputError(
-                f"instances.generator: expected an instance in {{file}}, got an empty one from {words}."
+                "instances.generator: expected an instance in {file}, got an empty one from "
+                f"{words}."
             )
         Path(name).replace(path)
     except OSError as error:
@@ -103,7 +104,8 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
     ]
     if len(given) != 1:
         raise InputError(
-            f"instances: expected one of glob, files, file, names and generator, got {', '.join(given) or 'none'}."
+            "instances: expected one of glob, files, file, names and generator, got "
+            f"{', '.join(given) or 'none'}."
         )
     if table.generator is not None:
         if table.families is not None:
@@ -113,7 +115,8 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
         raise InputError("instances: expected count and suffix with a generator only.")
     rows: list[tuple[str, str, dict[str, str]]]
     if table.glob is not None:
-        found = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207 - also takes absolute patterns
+        # Unlike pathlib's, it also takes absolute patterns.
+        found = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207
         rows = [(name, str(folder / name), {}) for name in found if (folder / name).is_file()]
         if not rows:
             raise InputError(
@@ -215,7 +218,8 @@ def check_generator(instances: Sequence[Instance]) -> None:
             make(first.recipe, path)
         if made[0].read_bytes() != made[1].read_bytes():
             raise InputError(
-                f"instances.generator: expected the same instance from the same seed, got two: {first.recipe.command}."
+                "instances.generator: expected the same instance from the same seed, got two: "
+                f"{first.recipe.command}."
             )
 
 
@@ -281,7 +285,8 @@ def _listed(path: Path) -> list[tuple[str, str, dict[str, str]]]:
         for row in reader:
             if None in row or None in row.values():
                 raise InputError(
-                    f"instances.file: {path}: line {reader.line_num}: expected {len(columns)} columns."
+                    f"instances.file: {path}: line {reader.line_num}: expected {len(columns)} "
+                    "columns."
                 )
             name = row.pop("instance")
             rows.append((name, str(path.parent / name), dict(row)))

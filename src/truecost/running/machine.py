@@ -1,4 +1,4 @@
-"""What this machine is and lets us use: cores, quotas of containers, and what makes times differ."""
+"""What this machine is and lets us use: cores, quotas of containers, what makes times differ."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario file, in a line that names the key; and the words of its commands."""
+"""What is wrong with a scenario file, in a line that names the key; the words of its commands."""
 
 import difflib
 import json

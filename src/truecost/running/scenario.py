@@ -188,8 +188,8 @@ class Scenario:
         """Refuse to compare with a default that nobody named."""
         if not self.space.has_default:
             raise InputError(
-                f"{self.path}: expected a default to compare with, which irace's parameter files do "
-                "not have: write default = {name = value, …} in [space], or default = "
+                f"{self.path}: expected a default to compare with, which irace's parameter files "
+                "do not have: write default = {name = value, …} in [space], or default = "
                 '"middle" for the middle of every range.'
             )
 
@@ -242,7 +242,8 @@ def _from_file(file: _File, path: Path) -> Scenario:
         )
     if file.answer is not None and not kinds()[file.target.kind].formatted:
         raise InputError(
-            f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is not."
+            f"answer: expected only with target.kind = 'command', which {file.target.kind!r} is "
+            "not."
         )
     answer = file.answer or AnswerFormat()
     for key in ("solved", "unsolved", "time", "value"):
@@ -303,7 +304,8 @@ def _complete_limits(limits: Limits) -> Limits:
 def _complete_metric(metric: Metric, limits: Limits) -> Metric:
     if (metric.utility is None) == (metric.kind == "utility"):
         raise InputError(
-            "metric.utility: expected one, half-life=60 for instance, with kind = 'utility', and none else."
+            "metric.utility: expected one, half-life=60 for instance, with kind = 'utility', and "
+            "none else."
         )
     if metric.timed:
         if metric.kind == "utility":
@@ -315,7 +317,8 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
         assert longest is not None  # noqa: S101 - _complete_limits filled it in
         if metric.cutoff is not None and metric.cutoff > longest:
             raise InputError(
-                f"metric.cutoff: expected at most {longest:g}, where runs were stopped, got {metric.cutoff:g}."
+                f"metric.cutoff: expected at most {longest:g}, where runs were stopped, got "
+                f"{metric.cutoff:g}."
             )
         if surplus := [
             key for key in ("low", "high", "failed") if getattr(metric, key) is not None
@@ -327,8 +330,9 @@ def _complete_metric(metric: Metric, limits: Limits) -> Metric:
     low, high = metric.range()
     if not low < high or (metric.high is None and metric.failed is None):
         raise InputError(
-            f"metric: expected low < high, the least and the largest {metric.kind} there can be: every bound depends on them. "
-            "If they are unknown, give the cost of a failed run: failed."
+            f"metric: expected low < high, the least and the largest {metric.kind} there can be: "
+            "every bound depends on them. If they are unknown, give the cost of a failed run: "
+            "failed."
         )
     if metric.failed is not None and not low <= metric.failed <= high:
         raise InputError(
@@ -346,7 +350,8 @@ def _check_expression(key: str, pattern: str | None, *, groups: bool) -> None:
         raise InputError(f"{key}: expected a regular expression: {cause_of(error)}.") from error
     if groups and compiled.groups != 1:
         raise InputError(
-            f"{key}: expected a regular expression with one group (…), the number, got {compiled.groups}."
+            f"{key}: expected a regular expression with one group (…), the number, got "
+            f"{compiled.groups}."
         )
 
 

@@ -80,7 +80,8 @@ class Slot:
     ) -> None:
         if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
             raise InputError(
-                "expected Linux 5.3 or newer: elsewhere a process tree cannot be held to its limits."
+                "expected Linux 5.3 or newer: elsewhere a process tree cannot be held to its "
+                "limits."
             )
         self.cores, self.private = None if cores is None else tuple(cores), private
         self._writing = threading.Lock()
@@ -246,7 +247,7 @@ def pasted(
 
 
 def control_group() -> Path | None:
-    """Our own group in the v2 hierarchy, wherever that is mounted, if we may make groups below it."""
+    """Our own group in the v2 hierarchy, wherever that is mounted, if we may make groups in it."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text().splitlines()
         groups = Path("/proc/self/cgroup").read_text().splitlines()

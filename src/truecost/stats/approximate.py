@@ -141,7 +141,10 @@ def mean_ratio(
         square, linear, constant = a * a - q * v_a, a * b - q * c, b * b - q * v_b
         root = linear * linear - square * constant
         if square <= 0 or root < 0:
-            reason = "the mean cost of the first cannot be distinguished from 0, so every ratio is possible"
+            reason = (
+                "the mean cost of the first cannot be distinguished from 0, so every ratio is "
+                "possible"
+            )
         else:
             ends = ((linear + sign * math.sqrt(root)) / square for sign in (-1, 1))
             lower, upper = (max(0.0, float(end)) for end in ends)

@@ -122,8 +122,8 @@ def star_bets(x, end, target, bets):
 
 @compiled
 def plug_in_bets(x, target, sequence):
-    """√(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence that has
-    no end.
+    """√(2·ln(1/δ)/(n·σ²_{t-1})), n the sample size; t·ln(t + 1) instead of n for a sequence that
+    has no end.
     """
     # Mean and variance start from one number at the middle, with the largest variance there is.
     bets, total, squares = np.empty(x.size), 0.5, 0.25

@@ -136,7 +136,7 @@ class MeanOf:
         return values if self.values.ndim == 2 else np.asarray(values[0])
 
     def unscaled(self, lower: FloatArray, side: Side) -> FloatArray:
-        """A limit of the quantity, from a lower one of what is bet on: the numbers, or 1 less them."""
+        """A limit of the quantity from a lower one of what is bet on: the numbers or 1 − them."""
         share = np.clip(lower, 0, 1)
         return np.asarray(self.start + self.scale * (share if side == "lower" else 1 - share))
 

@@ -222,7 +222,7 @@ SHOWABLE: Final = {
 
 
 def win_shares(sample: Sample) -> Ends:
-    """Of each unit the share of its `pairs` of runs in which the first costs less, ties half: (n, 1).
+    """(n, 1): of each unit the share of `pairs` of runs in which the first costs less, ties half.
 
     The lower ends are the wins that are sure, the upper ones those possible.
     """

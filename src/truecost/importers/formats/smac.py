@@ -1,8 +1,8 @@
-"""SMAC3 1.x and 2.x: the folder it leaves, with runhistory.json and, where they are, scenario, configspace
-and intensifier.
+"""SMAC3 1.x and 2.x: the folder it leaves, with runhistory.json and, where they are, scenario,
+configspace and intensifier.
 
-Configurations are named by their number in the run history. Trials without an
-instance are all of one, `NO_INSTANCE`. Of several budgets one is kept, the largest unless another is asked for: costs
+Configurations are named by their number in the run history. Trials without an instance are all of
+one, `NO_INSTANCE`. Of several budgets one is kept, the largest unless another is asked for: costs
 at different budgets are not costs of one thing.
 """
 
@@ -195,7 +195,7 @@ def _from_lists(rows: Sequence[Any]) -> Columns:
 
 
 def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object as it is; a function of Python, so that others have their turn while JSON is read."""
+    """An object as it is; a function of Python, so that others have a turn while JSON is read."""
     return dict(pairs)
 
 
@@ -238,13 +238,15 @@ def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArra
         widths = {len(cost) for cost in column if type(cost) is list}
         if kinds != {list} or len(widths) != 1:
             raise InputError(
-                "expected as many costs in every trial as in the first, got different numbers of them."
+                "expected as many costs in every trial as in the first, got different numbers of "
+                "them."
             )
         place = _place(objective, names, widths.pop())
         column = [cost[place] for cost in column]
     elif objective is not None and objective not in (*names, "0", "cost"):
         raise InputError(
-            f"expected the objective {names[0] if names else 'cost'!r} or 'time', got {objective!r}."
+            f"expected the objective {names[0] if names else 'cost'!r} or 'time', got "
+            f"{objective!r}."
         )
     return _numbers(column, "costs")
 
@@ -336,9 +338,10 @@ def _capped(
     silent = int(((statuses == Status.SOLVED) & np.isnan(given)).sum())
     if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
         notes.append(
-            f"SMAC capped trials of this search and does not log where: of {silent:,} trials called "
-            "solved some may have been stopped early, and cost more than they have here. The target "
-            "can say so with the status TIMEOUT, or return its cutoff as additional information."
+            f"SMAC capped trials of this search and does not log where: of {silent:,} trials "
+            "called solved some may have been stopped early, and cost more than they have here. "
+            "The target can say so with the status TIMEOUT, or return its cutoff as additional "
+            "information."
         )
     return np.where(named, given, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 

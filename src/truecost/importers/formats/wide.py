@@ -1,9 +1,9 @@
 """Wide tables: a column for each solver and a row for each instance, as SAT Competitions publish
 them, or a row for each solver and a column for each instance.
 
-Columns of text are left out, but for families; a column called weight weighs instances. Which side the instances are on
-follows from the name of the column of names, else from names that look like files, else from the
-sizes: there are more instances than solvers, as a rule.
+Columns of text are left out, but for families; a column called weight weighs instances. Which side
+the instances are on follows from the name of the column of names, else from names that look like
+files, else from the sizes: there are more instances than solvers, as a rule.
 """
 
 import re
@@ -190,7 +190,8 @@ def _unsolved(column: pl.Series, options: Options) -> tuple[Options, list[str]]:
         if CLOSE * cutoff <= slowest <= cutoff:
             note = (
                 f"{cells} have the value {most:g}, all others at most {slowest:g}: they are taken "
-                f"for runs not solved within {cutoff:g}, as with `cutoff` {cutoff:g} `par` {factor}."
+                f"for runs not solved within {cutoff:g}, as with `cutoff` {cutoff:g} `par` "
+                f"{factor}."
             )
             return replace(options, cutoff=cutoff, par=float(factor)), [note]
     return options, [

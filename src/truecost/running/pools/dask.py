@@ -94,8 +94,8 @@ class DaskPool:
         while not (threads := self._threads()):
             if time.monotonic() - started > DESERTED:
                 raise LostClusterError(
-                    f"the Dask scheduler at {self._address} has no workers, and none came in {DESERTED / 60:.0f} minutes. "
-                    "Start workers, then the same again."
+                    f"the Dask scheduler at {self._address} has no workers, and none came in "
+                    f"{DESERTED / 60:.0f} minutes. Start workers, then the same again."
                 )
             if time.monotonic() - started > POLL:
                 self._say(
@@ -121,8 +121,9 @@ class DaskPool:
 
     def _lost_scheduler(self) -> LostClusterError:
         return LostClusterError(
-            f"the Dask scheduler at {self._address} is gone, and with it the runs under way; every finished run is safe in "
-            "the journal. Start the scheduler and its workers again, then the same again."
+            f"the Dask scheduler at {self._address} is gone, and with it the runs under way; every "
+            "finished run is safe in the journal. Start the scheduler and its workers again, then "
+            "the same again."
         )
 
     @property
@@ -264,13 +265,14 @@ class DaskPool:
                     seen = looked
                 elif looked - seen > DESERTED:
                     raise LostClusterError(
-                        f"all workers of the cluster are gone, and none came in {DESERTED / 60:.0f} minutes; every finished "
-                        "run is safe in the journal. Start workers, then the same again."
+                        "all workers of the cluster are gone, and none came in "
+                        f"{DESERTED / 60:.0f} minutes; every finished run is safe in the journal. "
+                        "Start workers, then the same again."
                     )
                 else:
                     self._say(
-                        "all workers of the cluster are gone; every finished run is safe in the journal; waiting for new "
-                        f"workers, at most {DESERTED / 60:.0f} minutes"
+                        "all workers of the cluster are gone; every finished run is safe in the "
+                        f"journal; waiting for new workers, at most {DESERTED / 60:.0f} minutes"
                     )
         return batch
 
@@ -315,7 +317,10 @@ def _connected(address: str) -> Any:
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         hint = ""
         if address.startswith("tls:"):
-            hint = " Dask's settings distributed.comm.tls must name a ca-file, and a certificate and key of the client."
+            hint = (
+                " Dask's settings distributed.comm.tls must name a ca-file, and a certificate and "
+                "key of the client."
+            )
         what = " ".join(str(error).split()).rstrip(".")
         raise InputError(
             f"expected a Dask scheduler with workers at {address!r}, got none: {what}.{hint}"

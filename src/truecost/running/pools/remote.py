@@ -151,8 +151,8 @@ def _check_instance(job: Job, instance: Instance, digest: str, host: str) -> Non
         _digests[key] = instance.digest()
     if _digests[key] != digest:
         raise InputError(
-            f"{Path(job.scenario).name}: expected the same instance {instance.name!r} on the worker "
-            f"{host}, got another."
+            f"{Path(job.scenario).name}: expected the same instance {instance.name!r} on the "
+            f"worker {host}, got another."
         )
 
 

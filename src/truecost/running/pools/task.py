@@ -16,7 +16,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A run to be done; `cap` are seconds, below the scenario's limit, after which it is stopped."""
+    """A run to be done, stopped after `cap` seconds, which are below the scenario's limit."""
 
     configuration: Configuration
     instance: Instance

@@ -1,5 +1,5 @@
-"""`kind = "irace"`: a target-runner, `runner configuration number seed instance [bound] --name value
-…`, which prints `cost [time]`.
+"""`kind = "irace"`: a target-runner, which prints `cost [time]` when called as
+`runner configuration number seed instance [bound] --name value …`.
 
 irace has a shell make arguments of the line, so an instance that is no file is split at its blanks,
 unless the target is to have it `whole`.

@@ -1,5 +1,5 @@
-"""`kind = "python"`: a function, called in a process of its own, which returns a number or a mapping
-with status, value and time.
+"""`kind = "python"`: a function, called in a process of its own, which returns a number or a
+mapping with status, value and time.
 """
 
 import json
