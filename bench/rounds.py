@@ -303,9 +303,13 @@ def assemble(scenario_file: Path, folder: Path, name: str) -> None:
             dict(zip(("cpu", "method", "solver"), machine.split("; "), strict=True)) | {"host": ""}
             for machine in sorted({str(packed.arrays["machine"]) for packed in files})
         ],
-        "load": [
-            float(end(np.concatenate([packed.arrays["load"] for packed in files])))
-            for end in (np.nanmin, np.nanmedian, np.nanmax)
+        # Of each block: the least, the median and the largest at the end of a round.
+        "loads": [
+            [round(float(end(block)), 1) for end in (np.nanmin, np.nanmedian, np.nanmax)]
+            for block in (
+                np.concatenate([packed.arrays["load"] for packed in files[first : first + BLOCK]])
+                for first in range(0, len(files), BLOCK)
+            )
         ],
         "rerun": json.loads((folder / "rerun.json").read_text()),
         "default": names[0],
