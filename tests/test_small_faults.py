@@ -91,8 +91,9 @@ def test_signals_say_how_to_go_on(tmp_path: Path, number: signal.Signals) -> Non
     scenarios.write(tmp_path)
     program = str(Path(sys.executable).with_name("truecost"))
     words = "gather scenario.toml --no-pin --workers 1 --configurations 12 --runs 500 --keep-going"
+    # Tests that are started by nohup would pass on that SIGHUP is ignored, which truecost respects.
     process = subprocess.Popen(
-        [program, *words.split()],
+        ["env", f"--default-signal={number.name[3:]}", program, *words.split()],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -17,6 +17,7 @@ import json
 import os
 import socket
 import sys
+import time
 
 TYPE_CHECKING = False  # typing takes longer to load than a run
 if TYPE_CHECKING:
@@ -75,11 +76,16 @@ def serve(function: Callable[..., Any], requests: socket.socket) -> None:
         # The process between goes at once: then the supervisor, not we, is the parent of the run.
         between = os.fork()
         if between == 0:
+            parent = os.getpid()
             run = os.fork()
             if run:
                 requests.send(str(run).encode())
                 os._exit(0)
             requests.close()
+            # Not before its parent is gone, or a target that kills its parent could do so before
+            # the supervisor was sent the number of the run, for which it waits.
+            while os.getppid() == parent:
+                time.sleep(0.0001)
             become(function, json.loads(message), handles)
         os.waitpid(between, 0)
         for handle in handles:
