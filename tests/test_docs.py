@@ -1,3 +1,4 @@
+import fcntl
 import inspect
 import json
 import os
@@ -197,12 +198,17 @@ def build(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site's folder."""
-    folder = tmp_path_factory.mktemp("site")
-    ended = build("--site-dir", folder)
-    assert ended.returncode == 0, ended.stderr
-    assert all(line.startswith("INFO") for line in ended.stderr.splitlines()), ended.stderr
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The site's folder, built by whichever worker comes first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "site"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            ended = build("--site-dir", folder.with_suffix(".part"))
+            assert ended.returncode == 0, ended.stderr
+            assert all(line.startswith("INFO") for line in ended.stderr.splitlines()), ended.stderr
+            folder.with_suffix(".part").rename(folder)
     return folder
 
 
