@@ -64,7 +64,7 @@ def _nullable(part: Any) -> Any:
     return made | {"type": ["number", "null"]} if part.get("type") == "number" else made
 
 
-# A meaning of more words is cut at its colon; the schema has all of it.
+# Longer descriptions end at their colon on the page; the schema has the full text.
 LONG = 14
 # Keys that many commands have, by what the page calls them.
 GROUPS = {

@@ -548,7 +548,7 @@ def folded() -> Document:
         notes=(),
         draw=lambda: (shares, figures.variance_shares_chart(shares, unit="s")),
     )
-    inside = Fold(title="What does it rest on?", blocks=(Text(text="Independent seeds."),))
+    inside = Fold(title="What does it assume?", blocks=(Text(text="Independent seeds."),))
     sections = (
         Section(name="sure", title="How sure?", lead="Quite.", blocks=(inside,)),
         Section(
@@ -585,7 +585,7 @@ def test_folds_open_on_demand(opened: Open, folded: Document) -> None:
     assert not lead.is_visible()
     page.locator("nav a", has_text="How sure?").click()
     assert not answer.is_visible()  # the section was open, and its fold is another question
-    page.get_by_text("What does it rest on?").click()
+    page.get_by_text("What does it assume?").click()
     answer.wait_for(state="visible")
     # A link to a section opens it.
     page.locator("nav a", has_text="Where is the noise?").click()

@@ -212,7 +212,7 @@ def test_what_is_folded_is_shown_on_demand() -> None:
         blocks=(
             Text(text="for both"),
             Text(text="for the page", page_only=True),
-            Fold(title="What does it rest on?", blocks=(Points(title="", points=("a point",)),)),
+            Fold(title="What does it assume?", blocks=(Points(title="", points=("a point",)),)),
             Figure(name="g", title="a figure", notes=("unsaid",), draw=undrawn),
             Text(text="and more"),
         ),
@@ -222,7 +222,7 @@ def test_what_is_folded_is_shown_on_demand() -> None:
     )
     assert printed(section, folded) == "How sure?\nQuite.\nfor both\nand more\n"
     whole = printed(section, folded, details=True)
-    assert "\n\nWhat does it rest on?\n • a point\n\nand more\n" in whole
+    assert "\n\nWhat does it assume?\n • a point\n\nand more\n" in whole
     assert whole.endswith("\n\nHow was it made?\nby hand\n")
 
 

@@ -9,7 +9,7 @@ BoolArray = NDArray[np.bool_]
 
 
 def log_grid(low: int, high: int, number: int) -> IntArray:
-    """About so many whole numbers, each once, evenly on a logarithmic scale: curves bend where
-    numbers are small.
+    """Return up to `number` distinct integers, evenly spaced on a logarithmic scale, since curves
+    bend where numbers are small.
     """
     return np.unique(np.rint(np.geomspace(low, high, number)).astype(np.int64))

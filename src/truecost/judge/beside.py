@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # a figure loads what computes it when it is drawn
     from truecost.stats.confidence import UpperBySize
     from truecost.stats.forecast import Width
 
-# Of so many configurations, sets for a whole list are computed where nobody asks for them.
+# Sets for a whole list are computed by default for up to this many configurations.
 MOST_UNASKED = 100
 
 

@@ -85,12 +85,12 @@ def family_results(
                 limit(quantities.DIFFERENCE, sample, side, part).value
                 for side in ("lower", "upper")
             )
-        own, other = (float(row.mean()) for row in means[:, places])
+        cost, other = (float(row.mean()) for row in means[:, places])
         results.append(
             FamilyResult(
                 family=name,
                 instances=places.size,
-                observed=own - other,
+                observed=cost - other,
                 lower=lower,
                 upper=upper,
                 wins=quantities.WINS.numbers(sample, "lower").observed(),

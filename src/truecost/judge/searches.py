@@ -188,9 +188,9 @@ def _names(log: Import, search: str, known: dict[str, str]) -> dict[str, str]:
     """New names of a log's configurations: those with known parameters have a name already."""
     new = {}
     for name in log.matrix.configurations:
-        own, values = f"{search}{BETWEEN}{name}", log.parameters.get(name)
-        key = json.dumps(values, sort_keys=True, default=str) if values else own
-        new[name] = known.setdefault(key, own)
+        full_name, values = f"{search}{BETWEEN}{name}", log.parameters.get(name)
+        key = json.dumps(values, sort_keys=True, default=str) if values else full_name
+        new[name] = known.setdefault(key, full_name)
     return new
 
 
@@ -227,13 +227,13 @@ def _compared(
         differences = shared[place] - shared[best]
         error = differences.std(ddof=1) / np.sqrt(number) if number > 1 else np.nan
         alone = log.matrix.select(configurations=[incumbent_of(log.matrix, log.trajectory)])
-        own, used = instance_means(alone)
+        costs_here, used = instance_means(alone)
         searches.append(
             OneSearch(
                 name=name,
                 incumbent=end,
                 runs=int(log.matrix.counts().sum()),
-                training_cost=float(own[used].mean()),
+                training_cost=float(costs_here[used].mean()),
                 pooled_cost=float(costs[place]),
                 common_instances=number,
                 difference=float(differences.mean()) if number else float("nan"),

@@ -38,7 +38,7 @@ class WholeList:
         1 − delta, the truly best of it is among this share of the space's best. None where it was
         not.
     condition
-        What nobody has said and the sets need; None where nothing.
+        What must be true for the sets to hold and is not known; None if nothing.
     """
 
     may_be_best: tuple[str, ...]

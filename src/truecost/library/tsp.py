@@ -72,8 +72,8 @@ def references(
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
             futures = pool.map(lambda pair: compute(pair[0], default), missing)
             try:
-                found = zip(futures, missing, strict=True)
-                for number, (reference, (_, digest)) in enumerate(found, 1):
+                results = zip(futures, missing, strict=True)
+                for number, (reference, (_, digest)) in enumerate(results, 1):
                     known[digest] = reference
                     # A line that a crash left torn ends here, and is not read.
                     file.write(f"\n{digest},{reference.length},{reference.agreeing}\n")

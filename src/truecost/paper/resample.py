@@ -355,7 +355,7 @@ class _Draws:
     seeds: NDArray[np.uint64]
 
     def chunks(self, looked_at: int, progress: Progress | None) -> Iterator[slice]:
-        """Some splits after the other, each of which looks at so many costs; progress is told after
+        """Yield ranges of splits, each split reading `looked_at` costs, and report progress after
         each. Kernels use `threads` meanwhile.
         """
         step = max(1, CHUNK // looked_at)

@@ -94,7 +94,7 @@ class Group:
         return False
 
     def begin(self, memory: int | None = None) -> None:
-        """A new run, with so many bytes of memory: what was counted until now is not its own."""
+        """Begin a run with this many bytes of memory; earlier usage does not count for it."""
         self.before, self.astray = self.usage(), 0.0
         if self.limits_memory:
             self._set("memory.max", "max" if memory is None else str(memory))
@@ -188,15 +188,15 @@ class Reaped:
         running, memory = 0.0, 0
         for pid in self.pids():
             try:
-                own = time.clock_gettime(clock(pid))
+                seconds = time.clock_gettime(clock(pid))
                 with open(f"/proc/{pid}/stat", "rb") as file:
                     fields = file.read().rpartition(b")")[2].split()
             except (OSError, IndexError):
                 continue
             if fields[0] == b"Z":
                 continue
-            running += own + (int(fields[13]) + int(fields[14])) * TICK
-            self.seen[pid, fields[19]] = own
+            running += seconds + (int(fields[13]) + int(fields[14])) * TICK
+            self.seen[pid, fields[19]] = seconds
             memory += int(fields[21]) * PAGE
         self.most = max(self.most, self.waited + running, sum(self.seen.values()))
         return self.most, memory

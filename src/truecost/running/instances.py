@@ -116,8 +116,8 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
     rows: list[tuple[str, str, dict[str, str]]]
     if table.glob is not None:
         # Unlike pathlib's, it also takes absolute patterns.
-        found = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207
-        rows = [(name, str(folder / name), {}) for name in found if (folder / name).is_file()]
+        names = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207
+        rows = [(name, str(folder / name), {}) for name in names if (folder / name).is_file()]
         if not rows:
             raise InputError(
                 f"instances.glob: expected files, got none for {table.glob!r:.80} in {folder}."

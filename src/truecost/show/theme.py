@@ -199,7 +199,7 @@ def heading(text: str, *subtitle: str) -> alt.TitleParams:
 def layered(
     layers: Iterable[alt.Chart], title: str, *notes: str, width: int = 600, height: int = 320
 ) -> Chart:
-    """Return layers as one figure of so many pixels, with a title and notes below it."""
+    """Return layers as one figure of this size in pixels, with a title and notes below it."""
     return alt.layer(*layers).properties(width=width, height=height, title=heading(title, *notes))
 
 

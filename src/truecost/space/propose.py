@@ -83,14 +83,14 @@ def propose(
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, attempt)))
         if near and attempt < TRIES:
             parent = parents[min(int(rng.geometric(0.5)), len(parents)) - 1]
-            found = space.around(parent, rng, spread=spread, keep=keep)
+            candidate = space.around(parent, rng, spread=spread, keep=keep)
             origin = f"neighbour of {parent.name}"
         elif space.priors:
-            found, origin = space.believed(rng), "prior"
+            candidate, origin = space.believed(rng), "prior"
         else:
-            found, origin = space.draw(rng), "random"
-        if found.name not in known and space.allows(found):
-            return Proposal(configuration=found, origin=origin)
+            candidate, origin = space.draw(rng), "random"
+        if candidate.name not in known and space.allows(candidate):
+            return Proposal(configuration=candidate, origin=origin)
     return None
 
 

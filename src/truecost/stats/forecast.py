@@ -234,13 +234,13 @@ def _power(goal: Goal, delta: float, seed: int, n: int, asked: float | None = No
         return float(scipy.special.bdtrc(enough[0] - 1, n, goal.values.mean()))
     # Fewer samples where each is large: a share of 100 is known to 4 %.
     left = draws = DRAWS if n <= 2000 else 100
-    shown, above, rng = 0, max(goal.above, 1e-12), np.random.default_rng(seed)
+    reached, above, rng = 0, max(goal.above, 1e-12), np.random.default_rng(seed)
     while left:
         samples = rng.choice(goal.values, (min(left, TOGETHER), n))
-        shown += int(betting.star_reaches(samples, above, 1 / delta, False, goal.balanced).sum())
+        reached += int(betting.star_reaches(samples, above, 1 / delta, False, goal.balanced).sum())
         left -= len(samples)
-        if asked is not None and (shown + left) / draws < asked:
-            return (shown + left) / draws
-        if asked is not None and shown / draws >= asked:
+        if asked is not None and (reached + left) / draws < asked:
+            return (reached + left) / draws
+        if asked is not None and reached / draws >= asked:
             break
-    return shown / draws
+    return reached / draws

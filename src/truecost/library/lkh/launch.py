@@ -6,7 +6,7 @@ launch.py INSTANCE REFERENCE CUTOFF RUNS SEED [-PARAMETER value ...]
 The wrapper convention of AClib. The tour is measured here, not taken from LKH, and the run is a
 success when it is no longer than the reference; one that beats the reference is a success too, and
 said so. The time is the CPU time of LKH without the start of Python; after CUTOFF seconds of it, 0
-for none, the run is ended. REFERENCE 0: just the best of so many runs of LKH.
+for none, the run is ended. REFERENCE 0: just the best of the given number of runs of LKH.
 """
 
 import itertools

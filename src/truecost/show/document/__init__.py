@@ -41,12 +41,12 @@ __all__ = [
 def document(assessment: Assessment, context: Context) -> Document:
     """Return everything, the verdict first: the page."""
     case, version = Case(assessment, context), _version()
-    shown, default, about = what_is_shown(case), instance_by_instance(case), what_about(case)
+    statements, default, about = what_is_shown(case), instance_by_instance(case), what_about(case)
     if about is not None and assessment.default is None:
         # A list without a default has its figures here.
         about = replace(about, brief=True, blocks=(*about.blocks, *leaders(case)))
     sections = [
-        None if shown is None else replace(shown, brief=True),
+        None if statements is None else replace(statements, brief=True),
         about,
         None if default is None else replace(default, brief=True),
         configuration_section(case),

@@ -83,9 +83,9 @@ def in_training(case: Case) -> Fact:
     if comparison is not None and comparison.on == "training" and comparison.instances < ran:
         # The headline compares the two where both were run.
         notes.append(f"on all {case.units(ran)} it was run on")
-    shown = ends(*scale.range(float(costs.lowest[place]), training))
+    interval = ends(*scale.range(float(costs.lowest[place]), training))
     label = "" if scale is COST else f"training {scale.noun}"
-    return Fact("training-cost", training, shown, label, case.context.in_unit, "; ".join(notes))
+    return Fact("training-cost", training, interval, label, case.context.in_unit, "; ".join(notes))
 
 
 def true_cost(case: Case) -> Fact | None:

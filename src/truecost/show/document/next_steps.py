@@ -39,8 +39,8 @@ def next_step(case: Case) -> Section:
     order = (" from-log ", " validate ", " plan ", " info ", " certify ")
     ranked = [line for word in order for line in commands if word in line[0]]
     # A scenario to fill in is no use without the command that reads it.
-    shown = 2 if ranked and " from-log " in ranked[0][0] else 1
-    blocks = (Commands(tuple(ranked[:shown]), title=""),) if ranked else ()
+    count = 2 if ranked and " from-log " in ranked[0][0] else 1
+    blocks = (Commands(tuple(ranked[:count]), title=""),) if ranked else ()
     return Section("next", "What to do next", steps_of(case)[0], blocks)
 
 

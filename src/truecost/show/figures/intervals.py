@@ -71,8 +71,8 @@ def glance_chart(
     series, drawn = Series(looks).of(data, "row")
     if theme.scores():
         limits = ["" if e is None else f"at least {numbers.at_least(-e)}" for e in data["upper"]]
-        shown = [numbers.number(-cost) for cost in data["cost"]]
-        drawn = drawn.with_columns(shown=pl.Series(shown), limit=pl.Series(limits))
+        labels = [numbers.number(-cost) for cost in data["cost"]]
+        drawn = drawn.with_columns(shown=pl.Series(labels), limit=pl.Series(limits))
     title = labelled("mean cost", unit)
     limit = tip("upper:Q", f"at most ({numbers.confidence(delta)} confidence)")
     base = theme.plot(drawn).encode(

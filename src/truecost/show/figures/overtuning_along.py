@@ -75,19 +75,19 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     tested = data["true"].drop_nulls().len() > 0
     x, end = _time_axis(data, counted)
     data = data.with_columns(at=pl.col("runs" if counted else "step").cast(pl.Float64))
-    shown = data.unpivot(
+    long = data.unpivot(
         ["training", "true"],
         index=["at", "step", "runs", "configuration", "gap", "best"],
         variable_name="which",
         value_name="cost",
     )
-    series, shown = SERIES.of(shown.drop_nulls("cost"), "which")
-    fit = axis(shown["cost"], log=False)
+    series, long = SERIES.of(long.drop_nulls("cost"), "which")
+    fit = axis(long["cost"], log=False)
     y = fit.y("cost", labelled("cost", unit))
-    base = theme.plot(shown).encode(x=x, y=y, color=series.color(symbolStrokeWidth=0))
+    base = theme.plot(long).encode(x=x, y=y, color=series.color(symbolStrokeWidth=0))
     # An incumbent stays until the next one; the last one until the end of the figure.
-    last = shown.filter(pl.col("step") == data.height).with_columns(at=pl.lit(end))
-    lines = base.properties(data=theme.records(pl.concat([shown, last])))
+    last = long.filter(pl.col("step") == data.height).with_columns(at=pl.lit(end))
+    lines = base.properties(data=theme.records(pl.concat([long, last])))
     lines = lines.mark_line(strokeWidth=1.5, interpolate="step-after")
     gaps = data.select("at", "training", "true", "gap").drop_nulls("gap")
     gaps = pl.concat([gaps, gaps.tail(1).with_columns(at=pl.lit(end))])
@@ -105,7 +105,7 @@ def overtuning_along_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     points = theme.where_known(dots, tooltip, "gap", OPTIMISM)
     layers = [lines.encode(strokeDash=series.dash()), *points]
     if tested:
-        best = theme.plot(shown.filter(pl.col("best") & (pl.col("which") == "true")))
+        best = theme.plot(long.filter(pl.col("best") & (pl.col("which") == "true")))
         best = best.mark_point(**RING).encode(x=x, y=y, tooltip=[*tooltip, tip("gap:Q", OPTIMISM)])
         layers = [area, *layers, best]
     return theme.layered(layers, "Incumbents over time", *_notes(data, tested))
