@@ -57,7 +57,7 @@ def test_statements_hold_for_every_way_of_choosing(way: str) -> None:
     half, most = (float(np.quantile(many.costs, share)) for share in (0.5, 0.9))
     wrong = {
         delta: dict.fromkeys(
-            ("wins", "speed-up", "ratio of means", "solved share", "median", "nine in ten"), 0
+            ("wins", "speed-up", "ratio of means", "solved share", "median", "90th percentile"), 0
         )
         for delta in DELTAS
     }
@@ -94,7 +94,7 @@ def test_statements_hold_for_every_way_of_choosing(way: str) -> None:
             ):
                 counts[kind] += kind in found and found[kind].limit > even
             counts["median"] += found["median"].limit < half
-            counts["nine in ten"] += found["nine in ten"].limit < min(most, 3.0)
+            counts["90th percentile"] += found["90th percentile"].limit < min(most, 3.0)
     for delta, counts in wrong.items():
         for kind, count in counts.items():
             assert binomtest(count, repetitions, delta, alternative="greater").pvalue > LUCK, (
@@ -167,7 +167,7 @@ def test_no_range_is_needed() -> None:
     assert "`low` and `high`" in str(found.no_certificate)
     assert found.primary == "wins"
     assert found.better
-    assert set(shown(found)) == {"median", "nine in ten", "wins"}
+    assert set(shown(found)) == {"median", "90th percentile", "wins"}
     assert np.isfinite(shown(found)["median"].limit)
 
 
@@ -361,7 +361,14 @@ def test_a_quality_that_was_reached_at_the_limit_is_no_failure() -> None:
         rng.random((2, 40, 1)), ["a", "b"], [f"i{i}" for i in range(40)], 0, 1, statuses=statuses
     )
     found = shown(assess(matrix, configuration="b", default="a", chosen="before"))
-    assert set(found) == {"mean", "median", "nine in ten", "wins", "ratio of means", "difference"}
+    assert set(found) == {
+        "mean",
+        "median",
+        "90th percentile",
+        "wins",
+        "ratio of means",
+        "difference",
+    }
     assert found["median"].limit < 1
 
 

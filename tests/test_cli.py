@@ -313,7 +313,7 @@ def test_help_is_written_for_people() -> None:
     assert "Penalty factor" in run("import", "--help").stdout
     for subject, described, others in (
         ("gather", "Solver runs at a time", ("configure", "validate", "explain")),
-        ("audit", "Whether statements are about new ones", ("report", "certify", "validate")),
+        ("audit", "Whether statements are about new instances", ("report", "certify", "validate")),
     ):
         assert described in run(subject, "--help").stdout
         for other in others:

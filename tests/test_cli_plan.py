@@ -214,6 +214,15 @@ def test_two_configurations(pilot: Path, run: RunCommand) -> None:
     assert (assumed["instances"], assumed["runs"]) == (199, 398)
 
 
+def test_default_and_winner_are_names(run: RunCommand) -> None:
+    """Readers would have to look up hashes to compare the two configurations that matter."""
+    by_role, by_name = (
+        json.loads(run("plan", "kissat", "--apart", *names, "--json").stdout)["tell_apart"]
+        for names in (("default", "winner"), ("2cb96f70a0", "0fa88eb8a1"))
+    )
+    assert by_role | {"configurations": None} == by_name | {"configurations": None}
+
+
 def test_exports(pilot: Path, run: RunCommand, tmp_path: Path) -> None:
     """An exported file would hold another plan than the one printed, or ask for more instances than
     have names.

@@ -107,6 +107,17 @@ def test_columns_of_a_wide_table(tmp_path: Path, run: Run) -> None:
     assert f"name one, as in {table}:v1" in ended.stderr
 
 
+def test_the_default_of_a_log_is_a_name(run: Run) -> None:
+    """`runs.db:default` of the help would be refused where the default is called by its hash."""
+    words = ["kissat:0fa88eb8a1", "--json"]
+    by_role, by_name = (
+        json.loads(run("compare", old, *words).stdout)
+        for old in ("kissat:default", "kissat:2cb96f70a0")
+    )
+    assert by_role["default"]["configuration"] == "default"
+    assert by_role["comparison"]["upper"] == by_name["comparison"]["upper"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -3,10 +3,15 @@
 `golden.py` beside this file compares everything between two versions; here, a sample of it.
 """
 
+import json
+
 import golden
 import pytest
 
-BEFORE = golden.read(golden.SAMPLE)
+# A value of 0.2 with another name since; docs/migration.md lists it.
+BEFORE = json.loads(
+    json.dumps(golden.read(golden.SAMPLE)).replace("nine in ten", "90th percentile")
+)
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def _wrong_statement(statement: Any, truth: Truth) -> dict[str, bool]:
         return {}  # about another quantity than the truth computed here
     if kind == "solved share":
         least = most = truth.solved(own)
-    elif kind in ("median", "nine in ten"):
+    elif kind in ("median", "90th percentile"):
         most = truth.quantile(own, 0.5 if kind == "median" else 0.9)
         # What a run that was not solved costs is above the cutoff, whatever it is charged.
         least = min(most, truth.population.cutoff or np.inf)

@@ -37,10 +37,10 @@ COMMANDS = {
     "certify": "What a configuration costs at most on new instances.",
     "audit": "Is the winner over-tuned? Does it beat the default?",
     "compare": "Is a new version of a solver slower than the old one?",
-    "import": "Read runs of SMAC3, irace, ASlib, AClib or a table.",
-    "report": "One page about recorded runs, the verdict first.",
-    "reproduce": "The paper's whole experimental section on a matrix.",
-    "experiment": "The paper's experiments, one by one.",
+    "import": "Read logs and tables of other tools.",
+    "report": "Write an HTML report on runs, the verdict first.",
+    "reproduce": "All experiments of the paper, on a matrix of runs.",
+    "experiment": "The experiments of the paper, one by one.",
     "scenario": "Built-in scenarios, and scenarios written from a log.",
 }
 # Where a command is in a file of another name.

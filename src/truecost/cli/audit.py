@@ -24,12 +24,11 @@ def audit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for over-tuning: what the winner really costs, and whether it is shown to be better than
-    the default.
+    """Is the winner over-tuned, and does it beat the default?
 
-    Prints the verdict, what is guaranteed and the next step; --all prints everything.
+    Prints the verdict, the guarantees and the next step; --all prints everything.
 
-    Exit code 0: shown to be better. 1: not shown, also where no default is known.
+    Exit code 0: shown to be better. 1: not shown, or no default is known.
     """
     with progress("looking at the runs", quiet=quiet):
         assessment = assessed(source, question)

@@ -62,12 +62,12 @@ def bound(
     ),
     json: Json = False,
 ) -> None:
-    """How far the true cost can lie above the mean of the runs: of one configuration, of all at
-    once, of a whole space.
+    """How far the true cost can lie above the mean of the runs, by the bounds of the paper: for one
+    configuration, for all at once, for a whole space.
 
-    The statements need independent instances and seeds, counts fixed independently of costs,
-    configurations fixed before any cost was seen, and the true variances. Variances estimated from
-    runs make them plug-ins: a guide, not a guarantee.
+    The bounds assume independent instances and seeds, numbers of runs that do not depend on costs,
+    configurations fixed before any cost was seen, and known variances. With variances estimated
+    from runs they are a guide, not a guarantee; `certify` gives guarantees.
     """
     from truecost.judge.bounds import paper_bounds, subject_of
     from truecost.show.document import bounds_section

@@ -14,16 +14,16 @@ def certify(source: Source, question: Question, json: Json = False) -> None:
     """Certify a configuration: "with 95 % confidence its mean cost is at most x", with the
     assumptions.
 
-    What can be guaranteed depends on how it was chosen. before: it was fixed before any of these
-    costs was seen. from-list: it is the best of a list fixed beforehand, as in random search and
-    gather; the list shares the error probability. weighted-list: the same, with shares that a
+    The guarantee depends on --chosen. before: the configuration was fixed before any of these costs
+    was seen. from-list: it is the best of a list fixed beforehand, as in random search and gather,
+    with a multiple-testing correction. weighted-list: the same, with a weighted correction that a
     random fifth of the instances decides. on-part: a random fifth of the instances chooses, the
-    others certify. progressive: a proposal of a search is certified on instances unused before it.
+    others certify. progressive: a proposal of a search, on instances unused before it.
 
-    The winner of SMAC3 or irace is certified on test runs only: it was tuned on the other
-    instances, and no multiple-testing correction helps there.
+    The winner of SMAC3 or irace needs test runs: it was tuned on the other instances, and no
+    multiple-testing correction helps there.
 
-    Exit code 0: certified. 1: not, or only under an unconfirmed condition.
+    Exit code 0: certified. 1: not certified, or only under a condition that --chosen confirms.
     """
     assessment = assessed(source, question)
     from truecost.show.document import Case, certificate_section

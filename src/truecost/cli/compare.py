@@ -34,12 +34,12 @@ def compare(
     new: Annotated[
         str,
         typer.Argument(
-            help="Runs of the new version, in the same forms; FILE:NAME takes one configuration, "
-            "or column of a wide table, out of several."
+            help="Runs of the new version, in the same formats; FILE:NAME selects one "
+            "configuration, or one column of a wide table."
         ),
     ],
     require: Require | None = asked(
-        "What must be shown for exit code 0; if not given, that NEW is not shown to be worse."
+        "What must be shown for exit code 0; if not given, 1 means that NEW is shown to be worse."
     ),
     margin: Margin = None,
     delta: Delta = 0.05,
@@ -47,17 +47,20 @@ def compare(
     seed: ContentSeed = None,
     unit: Unit = None,
     format_: Format = asked(
-        "text, or markdown for pull requests.", "--format", default=Format.TEXT
+        "Output format; markdown for pull requests.", "--format", default=Format.TEXT
     ),
     json: Json = False,
 ) -> None:
-    """Is the new version of a solver worse than the old one? Paired on the instances both have.
+    """Is the new version of a solver worse than the old one? Compares them on the instances they
+    have in common.
+
+    RUNS is the old version, NEW the new one.
 
     Exit code 1 if it is shown to be worse, else 0. With --require better, 0 only if it is shown to
     be better; with --require no-worse --margin 5%, 0 only if it is shown to be at most 5 % worse.
 
     For instance: truecost compare main.csv branch.csv --cutoff 60, truecost compare runs.db:default
-    runs.db:a1b2c3, truecost compare table.csv:v1 table.csv:v2 --cutoff 5000 --format markdown.
+    runs.db:24, truecost compare table.csv:v1 table.csv:v2 --cutoff 5000 --format markdown.
     """
     from truecost import verbs
     from truecost.show import markdown

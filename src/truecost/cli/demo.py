@@ -29,12 +29,12 @@ TOO_GOOD = 10.0
 def demo(
     out: Annotated[Path, out_option("a folder")] = Path("truecost-demo"),
     splits: int | None = asked(
-        f"{SPLITS}; also the paper's experiments on the same runs, which take minutes.", min=2
+        f"{SPLITS}; if given, the paper's experiments are run too, which takes minutes.", min=2
     ),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Three real solvers, tuned: what each winner will cost on new instances, and whether it beats
+    """Judge three tuned solvers: what each winner will cost on new instances, and whether it beats
     its default.
 
     Writes a report on each into a folder, and prints the commands for your own runs.

@@ -41,26 +41,26 @@ def gather(
     ] = None,
     journal: Path | None = asked(f"{JOURNAL}; NAME.db if not given."),
     configurations: str | None = asked(
-        f"{CONFIGURATIONS}; the default and random ones. As before, or 50, if not given. Or a "
-        "file of configurations: csv, JSON or a table of irace.",
+        f"{CONFIGURATIONS}; the default and random ones, 50 if not given (when resuming, as "
+        "before). Or a file with configurations: csv, JSON or a table of irace.",
         metavar="N|FILE",
     ),
     instances: int | None = asked(
-        f"{INSTANCES}; the first of the shuffled list. As before, or all, if not given.", min=1
+        f"{INSTANCES}; a random sample, all if not given (when resuming, as before).", min=1
     ),
-    runs: int | None = asked(f"{RUNS}; as before, or 5, if not given.", min=1),
+    runs: int | None = asked(f"{RUNS}; 5 if not given (when resuming, as before).", min=1),
     part: str | None = asked(
-        "Only this part of the runs, for array jobs without a scheduler: 3/20 is the third of "
-        "20, into a journal of its own.",
+        "Make only this part of the runs, in a separate journal, for array jobs: 3/20 is the "
+        "third of 20 parts.",
         metavar="I/N",
     ),
     merge: list[Path] | None = asked(
-        "Take the runs of other journals of the same scenario into this one first: "
+        "First copy the runs of other journals of the same scenario into this one: "
         "--merge part*.db.",
         metavar="JOURNAL",
     ),
     dry_run: bool = asked(
-        "Only say what would be run; a forecast from a pilot of 20 runs.",
+        "Only say what would be run; with a forecast from 20 trial runs.",
         "--dry-run",
         default=False,
     ),
@@ -70,8 +70,7 @@ def gather(
 ) -> None:
     """Run a solver: configurations on instances, into a crash-safe journal.
 
-    Rerun the same command to resume. Asked for more configurations, instances or runs, it adds what
-    is missing.
+    Rerun the same command to resume. Ask for more configurations, instances or runs to extend it.
     """
     from truecost.campaigns import gather as gathering
     from truecost.importers.detect import import_runs

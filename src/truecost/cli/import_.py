@@ -25,9 +25,7 @@ def import_(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read runs recorded by SMAC3, irace, ASlib, AClib wrappers or in a table; without -o, show
-    what was found.
-    """
+    """Read the runs of another tool and show what was found; -o writes them to a file."""
     # Before a long log is read, not after it.
     for place in (out, test_out):
         check_out(place, source.runs, endings=MATRICES)

@@ -33,8 +33,8 @@ SEED = "The seed of every random number"
 SPLITS = "Random splits of the instances in two"
 WORKERS = "Solver runs at a time"
 READS = (
-    "Runs: a matrix, a journal, a folder of SMAC3, ASlib or AClib, irace's .Rdata, a table, or the "
-    "name of an example"
+    "Runs: irace's .Rdata, a SMAC3, ASlib or AClib folder, an Optuna storage, a table, BenchExec "
+    "results, a journal or matrix of truecost, or the name of an example"
 )
 
 
@@ -85,7 +85,11 @@ Sampled = Annotated[
 ]
 About = Annotated[
     Scope | None,
-    option("Whether statements are about new ones or about these; new if not given.", panel=ABOUT),
+    option(
+        "Whether statements are about new instances (or families) or about these; new if not "
+        "given.",
+        panel=ABOUT,
+    ),
 ]
 Population = Annotated[
     int | None,
@@ -117,7 +121,7 @@ Splits = Annotated[int, option(f"{SPLITS}.", min=2)]
 Threads = Annotated[
     int | None, option("How many threads; all if not given. Results do not depend on it.", min=1)
 ]
-Unit = Annotated[str | None, option("What a unit of cost is called, such as 'PAR10 s'.")]
+Unit = Annotated[str | None, option("Name of the unit of cost, such as 'PAR10 s'.")]
 Json = Annotated[bool, option("Print JSON instead of tables.", "--json")]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet")]
 
@@ -167,8 +171,8 @@ class Question:
         panel=ABOUT,
     )
     weights: str | None = asked(
-        "Weigh the instances: 'column' for that of the table, or a csv file with instance and "
-        "weight. Weights of a benchmark, with new seeds; sampling weights with --about new.",
+        "Weights of the instances: 'column' for the table's, or a csv file with instance and "
+        "weight; with --about new, sampling weights.",
         panel=ABOUT,
     )
 
@@ -190,7 +194,10 @@ class Pool:
     )
     pin: bool = asked("Pin each worker to a core of its own.", default=True, panel=RUNNING)
     keep_going: bool = asked(
-        "Go on even if all of the first runs crash.", "--keep-going", default=False, panel=RUNNING
+        "Continue even if all of the first runs crash.",
+        "--keep-going",
+        default=False,
+        panel=RUNNING,
     )
 
     def __post_init__(self) -> None:

@@ -62,10 +62,12 @@ class Prices:
     configurations: Configurations = None
     within: Within = None
     across: Across = None
-    price_run: float = asked("What a run costs.", panel=PRICES, default=1.0)
-    price_instance: float = asked("What a new instance costs, once.", panel=PRICES, default=0.0)
+    price_run: float = asked("Price of a run, in any unit.", panel=PRICES, default=1.0)
+    price_instance: float = asked("Price of a new instance, paid once.", panel=PRICES, default=0.0)
     instances: Instances = None
-    seconds_per_run: float | None = asked("CPU time of a run; a journal knows it.", panel=PRICES)
+    seconds_per_run: float | None = asked(
+        "CPU seconds per run; not needed for a journal.", panel=PRICES
+    )
 
     @property
     def paid(self) -> dict[str, Any]:
@@ -78,7 +80,9 @@ class Pair:
     """Two configurations to tell apart."""
 
     apart: tuple[str, str] | None = asked(
-        "How many runs distinguish these two configurations?", panel=APART
+        "How many runs a paired t-test needs to distinguish two configurations; default and "
+        "winner name those of the log.",
+        panel=APART,
     )
     difference: float | None = asked(
         "The difference of true costs worth detecting; the pilot's if not given.", panel=APART
@@ -111,15 +115,14 @@ def plan(
     schedule: Schedule,
     json: Json = False,
 ) -> None:
-    """How many runs on how many instances: for an error, for a budget, to distinguish two
-    configurations.
+    """How many runs on how many instances: to reach a precision, to spend a budget, or to
+    distinguish two configurations.
 
-    Runs are spread evenly (S*). The answer is optimal over all numbers of instances and runs;
-    alternatives are shown next to it, and what the pilot's allocation wastes. Variances from a
-    pilot are estimates, and so is the plan.
+    Prints the cheapest plan with runs spread evenly (S*), alternatives to it, and what the pilot's
+    own allocation wastes. Variances from a pilot are estimates, and so is the plan.
 
     For instance: truecost plan pilot.npz --error 0.5, truecost plan pilot.npz --budget 5000runs
-    --price-instance 10, truecost plan --apart default best pilot.npz, truecost plan pilot.npz
+    --price-instance 10, truecost plan pilot.npz --apart default winner, truecost plan pilot.npz
     --budget 500runs --export irace --out order.txt.
     """
     check_out(schedule.out, source.runs, schedule.names)
@@ -330,7 +333,12 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
         from truecost.stats.estimate import training_cost
 
         assessment = assessed(source, question)
-        differences = paired_differences(assessment.matrix, *pair.apart)
+        roles = {"default": assessment.default, "winner": assessment.incumbent}
+        known_names = assessment.matrix.configurations
+        first, second = (
+            name if name in known_names else roles.get(name) or name for name in pair.apart
+        )
+        differences = paired_differences(assessment.matrix, first, second)
         known = assessment.to_dict()
         components = variance_components(differences)
         costs = training_cost(differences, weights="instances")

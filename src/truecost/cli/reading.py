@@ -28,10 +28,8 @@ class Source:
     """
 
     runs: Annotated[Path, typer.Argument(help=f"{READS}.")]
-    low: float | None = asked("Lowest possible cost, if the runs do not contain it.", panel=READING)
-    high: float | None = asked(
-        "Highest possible cost, if the runs do not contain it.", panel=READING
-    )
+    low: float | None = asked("Lowest possible cost, if the log does not say.", panel=READING)
+    high: float | None = asked("Highest possible cost, if the log does not say.", panel=READING)
     cutoff: float | None = asked("Cutoff in seconds; costs are running times.", panel=READING)
     par: float | None = asked(
         "Penalty factor; an unsolved run costs this many cutoffs, 10 if not given.", panel=READING
@@ -50,7 +48,7 @@ class Source:
         panel=READING,
     )
     default: str | None = asked(
-        "The name of the default configuration, where the runs do not say.", panel=READING
+        "The name of the default configuration, if the log does not say.", panel=READING
     )
     utility: str | None = asked(
         "Costs are 1 − utility of the running time: step=10, linear=300, half-life=60 or "
@@ -68,8 +66,8 @@ class Source:
         panel=READING,
     )
     kind: str | None = asked(
-        "What the file is, if it should not be guessed: smac, irace, aslib, acl, table, matrix or "
-        "journal.",
+        "The format, if it should not be guessed: irace, smac, smac2, optuna, table, wide, "
+        "benchexec, aslib, acl, sklearn, trackers, rds, matrix or journal.",
         panel=READING,
     )
 

@@ -25,13 +25,13 @@ def report(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """One HTML page about recorded runs: the verdict, how certain it is, whether the winner is
-    over-tuned, what to do next.
+    """Write an HTML report on recorded runs: the verdict, how certain it is, whether the winner is
+    over-tuned, and what to do next.
 
-    It opens without a network, can be printed, and explains every number. For instance: truecost
-    report kissat, truecost report runs.db, truecost report irace.Rdata, truecost report
-    smac3_output/run/0 --cutoff 5. Several logs of one search are shown side by side, and their runs
-    pooled: truecost report smac3_output/run/0 smac3_output/run/1.
+    The page needs no network and can be printed. For instance: truecost report kissat, truecost
+    report runs.db, truecost report irace.Rdata, truecost report smac3_output/run/0 --cutoff 5.
+    Several logs of one search are shown side by side, and their runs pooled: truecost report
+    smac3_output/run/0 smac3_output/run/1.
     """
     from truecost.show.document.runs import left_out
     from truecost.show.report import write_page, write_table

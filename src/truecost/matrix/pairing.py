@@ -22,16 +22,18 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
     old, new
         Both with costs of the same metric.
     names
-        Which configuration of each; None takes the only one, or a search's incumbent.
+        Which configuration of each; None takes the only one, or a search's incumbent, and
+        `"default"` the log's default if no configuration is called so.
     labels
         What the two are called, where they have one name.
     """
     logs = (old, new)
     picked = list(map(_picked, logs, names, labels))
+    titles = [name or own for name, own in zip(names, picked, strict=True)]
     # Two versions mostly have one name, and a file each.
     stems = [Path(label).stem for label in labels]
-    called = [f"old {picked[0]}", f"new {picked[1]}"]
-    called = next((both for both in (picked, stems) if both[0] != both[1]), called)
+    called = [f"old {titles[0]}", f"new {titles[1]}"]
+    called = next((both for both in (titles, stems) if both[0] != both[1]), called)
     low, high = _range(old.matrix, new.matrix, labels)
     others = set(new.matrix.instances)
     common = [name for name in old.matrix.instances if name in others]
@@ -81,6 +83,8 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
 def _picked(log: Import, name: str | None, label: str) -> str:
     """The configuration that is compared."""
     known = log.matrix.configurations
+    if name == "default" and name not in known and log.trajectory.default is not None:
+        return log.trajectory.default
     if name is not None:
         log.matrix.select(configurations=[name])  # refuses an unknown name, with the nearest one
         return name

@@ -214,7 +214,7 @@ def mean_utility(utility: Utility) -> Quantity:
 
 SPEED_UP: Final = speed_up()
 # What is stated of one configuration, and of one against the default, in the order of the table.
-ALONE: Final = (MEAN, SOLVED, quantile(0.5, "median"), quantile(0.9, "nine in ten"))
+ALONE: Final = (MEAN, SOLVED, quantile(0.5, "median"), quantile(0.9, "90th percentile"))
 PAIRED: Final = (WINS, SPEED_UP, SOLVED_DIFFERENCE, RATIO, DIFFERENCE)
 SHOWABLE: Final = {
     quantity.show.partition("=")[0]: quantity for quantity in (*PAIRED, *ALONE) if quantity.show

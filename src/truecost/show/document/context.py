@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from truecost.show.theme import Chart
 
 # Quantities in the unit of cost.
-COSTS = ("mean", "median", "nine in ten", "difference")
+COSTS = ("mean", "median", "90th percentile", "difference")
 # Writes a command to copy, from its name and its options; None if it cannot.
 Writer = Callable[[str, Mapping[str, object]], str | None]
 

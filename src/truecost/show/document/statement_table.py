@@ -126,7 +126,7 @@ def _row(statement: Statement, case: Case) -> tuple[Cell, ...]:
     few = f"too few {case.assessment.scope.plural}"
     if not math.isfinite(limit):
         few = few if math.isfinite(statement.observed) else UNSOLVED
-        written = few if quantity in ("median", "nine in ten") else NOTHING
+        written = few if quantity in ("median", "90th percentile") else NOTHING
     elif words.value is percent and not upper and limit < LEAST:
         written = few if statement.observed > 0 else NOTHING
     else:

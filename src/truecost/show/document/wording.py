@@ -105,7 +105,7 @@ WORDS: Final = {
         "share of runs solved", "{who} solves at least {value} of its runs", *SHARE
     ),
     "median": Wording("median cost", "the median cost of {who} is at most {value}"),
-    "nine in ten": Wording(
+    "90th percentile": Wording(
         "90th percentile of cost", "the 90th percentile of the cost of {who} is at most {value}"
     ),
     "wins": Wording(
@@ -138,7 +138,7 @@ WORDS: Final = {
 SCORED: Final = {
     "mean": Wording("mean score", "{who} scores at least {value} on average"),
     "median": Wording("median score", "the median score of {who} is at least {value}"),
-    "nine in ten": Wording(
+    "90th percentile": Wording(
         "10th percentile of score", "the 10th percentile of the score of {who} is at least {value}"
     ),
     "difference": Wording(
