@@ -17,7 +17,7 @@ from truecost.judge.band import LEVELS, CostBand, cost_band
 from truecost.matrix import CostMatrix
 from truecost.show import figures, html, saving, theme
 from truecost.show.blocks import Cell, Column, Table
-from truecost.show.latex import latex_table
+from truecost.show.markup import latex_table
 
 NAN = math.nan
 # Configurations a, b, c on instances i0 to i3; 10 is a timeout.

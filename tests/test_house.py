@@ -65,7 +65,7 @@ THEIRS = {
     "running/_warm.py": {"--warm"},
     "importers/fromlog.py": {"--vanilla"},
     "matrix/imported.py": {"--"},
-    "show/latex.py": {"--"},
+    "show/markup.py": {"--"},
     "importers/formats/acl.py": {"--instance", "--config", "--cutoff", "--seed"},
     "running/targets/command.py": {"--name=value"},
     "running/targets/irace.py": {"--name value"},

@@ -25,9 +25,9 @@ from truecost.show.document import (
     in_short,
     recommendation,
 )
+from truecost.show.document.certificate import what_is_shown
+from truecost.show.document.context import WORDS, Wording
 from truecost.show.document.next_steps import steps_of
-from truecost.show.document.statement_table import what_is_shown
-from truecost.show.document.wording import WORDS, Wording
 from truecost.stats import quantities
 
 NAN = math.nan

@@ -63,7 +63,7 @@ def compare(
     runs.db:24, truecost compare table.csv:v1 table.csv:v2 --cutoff 5000 --format markdown.
     """
     from truecost import verbs
-    from truecost.show import markdown
+    from truecost.show import markup
     from truecost.show.document import Context, compared
 
     # Without a margin, no worse means not a bit worse.
@@ -92,7 +92,7 @@ def compare(
         parts = assessment.to_dict("comparison", "statements", "approximate", "non_inferiority")
         answer(json, data | parts, lambda: document)
     else:
-        sys.stdout.write(markdown.render(document))
+        sys.stdout.write(markup.render(document))
     if not met:
         raise typer.Exit(1)
 

@@ -18,7 +18,7 @@ PARTS = ("optimism", "certificate", "comparison", "bounds", "outlook")
 
 def write_table(page: Document, path: str | os.PathLike[str]) -> None:
     """Write the table of statements for LaTeX; refuse if the page has none."""
-    from truecost.show.latex import latex_table
+    from truecost.show.markup import latex_table
 
     if "statements" not in page.tables:
         raise InputError(f"Expected statements for a table, got none: {page.verdict}")

@@ -7,8 +7,7 @@ from truecost.judge.families import FamilyResult
 from truecost.judge.refusal import Refusal
 from truecost.matrix.families import NAME_PATTERN
 from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text
-from truecost.show.document.context import Case, opening, sure
-from truecost.show.document.wording import GRADES
+from truecost.show.document.context import GRADES, Case, opening, sure
 from truecost.show.numbers import (
     confidence,
     counted,

@@ -4,9 +4,8 @@ import math
 from typing import TYPE_CHECKING
 
 from truecost.show.blocks import Block, Cell, Column, Section, Table, Text
-from truecost.show.document.context import Context, opening, sure
+from truecost.show.document.context import COST, Context, Scale, opening, sure, wording
 from truecost.show.document.next_steps import MOST
-from truecost.show.document.wording import COST, Scale, wording
 from truecost.show.numbers import chance, counted, number, percent
 
 if TYPE_CHECKING:  # loads kernels

@@ -13,8 +13,7 @@ from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate, Comparison, Grade
 from truecost.show.blocks import Tone
 from truecost.show.document.about import in_a_line
-from truecost.show.document.context import Case, opening, sure
-from truecost.show.document.wording import COST, SCORE, with_seed
+from truecost.show.document.context import COST, SCORE, Case, opening, sure, with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,

@@ -5,11 +5,10 @@ from dataclasses import replace
 from truecost.judge.assessment import Assessment
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Block, Cell, Column, Document, Section, Table, Tone
-from truecost.show.document.context import Case, Context, opening, sure
+from truecost.show.document.certificate import what_is_shown
+from truecost.show.document.context import Case, Context, opening, sure, with_seed
 from truecost.show.document.runs import left_out
-from truecost.show.document.statement_table import what_is_shown
 from truecost.show.document.verdict import both_sides, secondary, with_margin
-from truecost.show.document.wording import with_seed
 from truecost.show.numbers import (
     at_least,
     at_most,

@@ -6,14 +6,17 @@ Examples
 0.5
 """
 
-from truecost.show.figures.certificate_width import certificate_width_chart, certificate_width_data
-from truecost.show.figures.ecdf import (
+from truecost.show.figures.curves import (
     cactus_chart,
     cactus_data,
+    certificate_width_chart,
+    certificate_width_data,
     ecdf_chart,
     ecdf_data,
     performance_profile_chart,
     performance_profile_data,
+    plan_curve_chart,
+    plan_curve_data,
 )
 from truecost.show.figures.instances import (
     boxes_chart,
@@ -33,8 +36,13 @@ from truecost.show.figures.intervals import (
     regret_chart,
     regret_data,
 )
-from truecost.show.figures.matrix import MatrixPicture, matrix_chart, matrix_data
-from truecost.show.figures.overtuning_along import overtuning_along_chart, overtuning_along_data
+from truecost.show.figures.matrix import (
+    MatrixPicture,
+    matrix_chart,
+    matrix_data,
+    variance_shares_chart,
+    variance_shares_data,
+)
 from truecost.show.figures.paper import (
     ERRORS,
     ErrorName,
@@ -45,15 +53,16 @@ from truecost.show.figures.paper import (
     estimators_chart,
     estimators_data,
 )
-from truecost.show.figures.plan_curve import plan_curve_chart, plan_curve_data
 from truecost.show.figures.training_test import (
+    overtuning_along_chart,
+    overtuning_along_data,
     overtuning_chart,
     overtuning_data,
     training_test_chart,
     training_test_data,
+    waterfall_chart,
+    waterfall_data,
 )
-from truecost.show.figures.variance_shares import variance_shares_chart, variance_shares_data
-from truecost.show.figures.waterfall import waterfall_chart, waterfall_data
 from truecost.show.saving import save
 
 __all__ = [

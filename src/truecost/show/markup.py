@@ -1,4 +1,4 @@
-"""A document as Markdown, for a comment on a pull request."""
+"""A document as Markdown, for a comment on a pull request; a table of it in LaTeX, for a paper."""
 
 import re
 from collections.abc import Iterator
@@ -60,3 +60,51 @@ def _table(table: Table) -> str:
     ]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
     return f"**{plain_text(table.title)}**\n\n{lines}" if table.title else lines
+
+
+LETTERS = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "−": "$-$",
+    "÷": r"$\div$",
+    "×": r"$\times$",
+    "½": r"$\frac{1}{2}$",
+    "±": r"$\pm$",
+    "δ": r"$\delta$",
+    "…": r"\ldots{}",
+    "–": "--",
+}
+
+
+def latex_table(table: Table, *, caption: str, label: str) -> str:
+    """Return the table as a float, for a document that loads booktabs."""
+    align = "".join("r" if column.numbers else "l" for column in table.columns)
+    head = _latex_row([column.label for column in table.columns])
+    rows = [_latex_row([cell.shown for cell in row]) for row in table.rows]
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{table}",
+        rf"\caption{{{_escaped(caption)}}}",
+        rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{{align}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: list[str]) -> str:
+    return " & ".join(map(_escaped, cells)) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return "".join(LETTERS.get(sign, sign) for sign in text)
