@@ -892,3 +892,12 @@ def test_observed_values_of_a_part_say_so() -> None:
     assert whole is not None
     assert "Observed on the 32 instances that were not used to choose." in part.lead
     assert "Observed on" not in whole.lead
+
+
+def test_a_default_costs_the_same_in_sentence_and_figure() -> None:
+    """The headline would state another training cost of the default than the figure below it."""
+    log = import_runs(Path(__file__).parent / "data" / "irace" / "tested.Rdata")
+    page = audited(assess(log, default="1"), Context())
+    assert page.picture is not None
+    row = page.picture.data.filter(row="default")
+    assert f"in training, the default (1) costs {row['shown'][0]}" in page.verdict

@@ -246,9 +246,11 @@ def _untested(case: Case, comparison: Comparison) -> str:
     if assessment.optimism.source == "test runs" and comparison.on == "training":
         test = case.shown(assessment.optimism.true_cost)
         known = f"{winner} {scale.verb} {test} on average"
-        if pairs.instances and not unknown:
-            rival = case.shown(float(pairs.default.mean()))
-            known += f"; in training, {default} {scale.verb} {rival}"
+        # As in the figure below: over all its training instances, not only the common ones.
+        place, costs = assessment.matrix.configurations.index(comparison.default), assessment.costs
+        rival = float(costs.training[place])
+        if math.isfinite(rival) and costs.lowest[place] == rival and not unknown:
+            known += f"; in training, {default} {scale.verb} {case.shown(rival)}"
         sentences.insert(0, f"On new {assessment.scope.plural}, {known}.")
     elif pairs.instances and comparison.lowest == comparison.highest and not unknown:
         ours, theirs = (case.shown(float(v.mean())) for v in (pairs.winner, pairs.default))
