@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import ConfigSpace
 import numpy as np
@@ -43,7 +43,7 @@ from truecost.running.tables import AnswerFormat, Limits
 from truecost.running.tables import Target as Called
 from truecost.runs import Instance, Machine, Outcome, Status
 from truecost.space import propose
-from truecost.space.space import Configuration, name_of
+from truecost.space.space import Configuration, Space, name_of
 
 BUDGETS = (200, 1000, 5000)
 REPETITIONS = 20
@@ -63,10 +63,20 @@ class Found(NamedTuple):
     best: float | None = None
 
 
+class Runnable(Protocol):
+    """What a tool searches: a space, and runs that cost something."""
+
+    space: Space
+
+    def cost(self, configuration: Configuration, instance: int, seed: int) -> float:
+        """What a run on a training instance costs."""
+        ...
+
+
 class Counter:
     """Costs of a target, counted and timed."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Runnable) -> None:
         self.target, self.runs, self.seconds = target, 0, 0.0
 
     def __call__(self, configuration: Configuration, instance: int, seed: int) -> float:
@@ -169,15 +179,16 @@ def by_random(target: Target, budget: int, seed: int) -> Found:
 class Irace:
     """A space in irace's words: parameters p0, p1, …, categories c0, c1, …"""
 
-    def __init__(self, target: Target) -> None:
-        self.space, self.coding = target.space, target.coding
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.parameters: list[Any] = [space.configspace[name] for name in space.parameters]
         self._word = {name: f"p{place}" for place, name in enumerate(self.space.parameters)}
 
     def write(self, folder: Path) -> None:
         """irace's files: parameters, the default, what is forbidden."""
         conditions = self.space.configspace.parent_conditions_of
         lines = []
-        for parameter in self.coding.parameters:
+        for parameter in self.parameters:
             active = " & ".join(self._condition(each) for each in conditions[parameter.name])
             lines.append(
                 f'{self._word[parameter.name]} "" {self._domain(parameter)}'
@@ -187,7 +198,7 @@ class Irace:
         default = self.space.default().values
         words = [
             self._told(each, default[each.name]) if each.name in default else "NA"
-            for each in self.coding.parameters
+            for each in self.parameters
         ]
         (folder / "default.txt").write_text(
             " ".join(self._word.values()) + "\n" + " ".join(words) + "\n"
@@ -200,7 +211,7 @@ class Irace:
     def read(self, words: list[str]) -> Configuration:
         """The configuration that irace means."""
         values = {}
-        for parameter, word in zip(self.coding.parameters, words, strict=True):
+        for parameter, word in zip(self.parameters, words, strict=True):
             if word != "NA":
                 values[parameter.name] = self._heard(parameter, word)
         return Configuration(name=name_of(values), values=values)
@@ -255,9 +266,16 @@ class Irace:
         return f"({self._word[clause.hyperparameter.name]} %in% c({values}))"
 
 
-def by_irace(target: Target, budget: int, seed: int, *, test: str = "t-test") -> Found | None:
+def by_irace(
+    target: Runnable,
+    budget: int,
+    seed: int,
+    *,
+    test: str = "t-test",
+    instances: int = TRAINING,
+) -> Found | None:
     """None where irace refuses: its first iterations need more runs than there are."""
-    cost, start, words = Counter(target), time.perf_counter(), Irace(target)
+    cost, start, words = Counter(target), time.perf_counter(), Irace(target.space)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         words.write(folder)
@@ -269,7 +287,7 @@ def by_irace(target: Target, budget: int, seed: int, *, test: str = "t-test") ->
             str(script),
             str(server.getsockname()[1]),
             str(folder),
-            str(TRAINING),
+            str(instances),
             str(budget),
             str(seed + 1),
             test,
@@ -309,7 +327,9 @@ def by_irace(target: Target, budget: int, seed: int, *, test: str = "t-test") ->
 # ---- SMAC3 ---------------------------------------------------------------------------------------
 
 
-def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Found:
+def by_smac(
+    target: Runnable, budget: int, seed: int, *, ours: bool = False, instances: int = TRAINING
+) -> Found:
     import joblib  # type: ignore[import-untyped]
     from smac import AlgorithmConfigurationFacade
     from smac import Scenario as SmacScenario
@@ -323,7 +343,7 @@ def by_smac(target: Target, budget: int, seed: int, *, ours: bool = False) -> Fo
     stack = ExitStack()
     stack.enter_context(joblib.parallel_config(backend="sequential"))
     cost, start, space = Counter(target), time.perf_counter(), target.space
-    names = [str(place) for place in range(TRAINING)]
+    names = [str(place) for place in range(instances)]
     with stack, tempfile.TemporaryDirectory() as folder:
         scenario = SmacScenario(
             space.configspace,
