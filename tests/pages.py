@@ -151,7 +151,12 @@ class Page:
     def _execute(self, block: Block) -> str:
         """Execute a block; returns its text, with new outputs if these are to be updated."""
         if block.language == "setup":
-            self._shell(f"set -eu\n{block.code}", {0})
+            commands = _commands(block.code)
+            if all(_is_plain(command) for command, _ in commands):
+                for command, codes in commands:
+                    self._command(command, codes)
+            else:
+                self._shell(f"set -eu\n{block.code}", {0})
         elif block.language == "setup python":
             # With names of its own: readers' code sees files and nothing else of what they do not
             # see.
@@ -207,7 +212,7 @@ class Page:
 
     def _command(self, command: str, codes: set[int]) -> str:
         """What a command printed, having ended with one of these exit codes."""
-        if command.startswith("truecost ") and not SHELL.search(QUOTED.sub("", command)):
+        if _is_plain(command):
             ended = self.run(*shlex.split(command)[1:])
             printed = BUSY.sub("", ended.stdout + PROGRESS.sub("", ended.stderr))
             _check(command, ended.returncode, codes, printed)
@@ -258,6 +263,11 @@ class Page:
         )
         _check(command, ended.returncode, codes, ended.stdout)
         return ended.stdout
+
+
+def _is_plain(command: str) -> bool:
+    """Whether this is a command of truecost that needs no shell."""
+    return command.startswith("truecost ") and not SHELL.search(QUOTED.sub("", command))
 
 
 def _check(command: str, code: int, codes: set[int], printed: str) -> None:

@@ -36,6 +36,8 @@ def solve(configuration, instance, seed):
     print(os.getcwd(), os.environ["TMPDIR"], os.path.exists("/tmp/truecost-left"))
     return seed + 1000 * (len(calls) - 1)
 """
+# Enough for Python to start, many times over; one run burns it all.
+CPU = 0.4
 KINDS: dict[str, Any] = {
     "default": {},
     "subreaper": {"group": False},
@@ -49,7 +51,7 @@ def written(folder: Path, **target: Any) -> Scenario:
     path = scenarios.write(
         folder,
         target={"kind": "python", "function": "target.py:solve", **target},
-        limits={"cpu": 1.0, "wall": 600.0},
+        limits={"cpu": CPU, "wall": 600.0},
     )
     (folder / "target.py").write_text(TARGET.format(loads=str(folder / "loads")))
     return Scenario.read(path)
@@ -75,7 +77,7 @@ def test_a_loaded_target_answers_as_one_that_is_started(tmp_path: Path, kind: st
     loads = [len((tmp_path / str(warm) / "loads").read_text()) for warm in (False, True)]
     assert loads[0] == 8
     assert loads[1] < 8
-    assert outcomes[True][2].cpu >= 1.0
+    assert outcomes[True][2].cpu >= CPU
     Path("/tmp/truecost-left").unlink(missing_ok=True)
 
 

@@ -97,7 +97,10 @@ def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
         part for runs in (log.matrix, test) if runs is not None for part in (runs.costs, runs.seeds)
     ]
     for values in parts:
-        columns = () if values is None else np.moveaxis(values, 1, 0)
-        for code in sorted(blake2b(each.tobytes(), digest_size=16).digest() for each in columns):
+        if values is None:
+            continue
+        data, size = np.moveaxis(values, 1, 0).tobytes(), values[:, 0].nbytes
+        columns = (data[start : start + size] for start in range(0, len(data), size))
+        for code in sorted([blake2b(each, digest_size=16).digest() for each in columns]):
             digest.update(code)
     return int.from_bytes(digest.digest())

@@ -317,23 +317,27 @@ class Assessment(Spoken):
 
         if isinstance(evidence, Refusal):
             return {quantity.name: evidence for quantity in which}
-        stated = statements_of(which, evidence, default, self.question)
+        unknown = {}
         if self.scored:
-            unknown = Refusal("scores do not say which runs were solved")
-            stated |= {name: unknown for name in stated if "solved" in name}
-        return stated
+            reason = Refusal("scores do not say which runs were solved")
+            unknown = {each.name: reason for each in which if "solved" in each.name}
+        return statements_of(which, evidence, default, self.question, unknown)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """Every guarantee, about one configuration: first of it alone, then against the default."""
+        stated = [*self._alone.values(), *(self.paired.values() if self._same_winner else ())]
+        return tuple(statement for statement in stated if isinstance(statement, Statement))
+
+    @property
+    def _same_winner(self) -> bool:
+        """Whether statements alone and against the default speak of one configuration, as one table
+        must: on-part may have another winner than the one with test runs.
+        """
         alone, pair = self.own_evidence, self.pair_evidence
-        # One table speaks of one configuration: on-part may have another winner than the one with
-        # test runs.
-        alike = isinstance(alone, Refusal) or (
+        return isinstance(alone, Refusal) or (
             isinstance(pair, Evidence) and pair.configuration == alone.configuration
         )
-        stated = [*self._alone.values(), *(self.paired.values() if alike else ())]
-        return tuple(statement for statement in stated if isinstance(statement, Statement))
 
     @property
     def refusals(self) -> Mapping[str, str]:
@@ -411,7 +415,8 @@ class Assessment(Spoken):
     @property
     def wins(self) -> Statement | None:
         """The statement of wins against the default, if there is one."""
-        return next((item for item in self.statements if item.quantity == "wins"), None)
+        stated = self.paired["wins"] if self._same_winner else None
+        return stated if isinstance(stated, Statement) else None
 
     @property
     def primary(self) -> Primary:

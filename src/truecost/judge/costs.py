@@ -11,13 +11,13 @@ can be, with every such run at its cap.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.matrix.cost_matrix import MaybeArray
 from truecost.stats.estimate import training_cost
 from truecost.stats.variance import VarianceComponents, instance_summaries, variance_components
 
@@ -243,7 +243,7 @@ def first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
     """The first runs on each of the first instances."""
     first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
 
-    def kept(values: NDArray[Any] | None) -> NDArray[Any] | None:
+    def kept(values: MaybeArray) -> MaybeArray:
         return None if values is None else np.take_along_axis(values[:, :length], first, axis=2)
 
     return runs.replace(

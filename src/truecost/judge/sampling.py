@@ -15,8 +15,9 @@ rival had finished at 0.4 s has lost.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,25 +56,53 @@ class Sampled(NamedTuple):
     part: float
 
 
+class Statements(Mapping[str, Statement | Refusal]):
+    """Statements by the names of their quantities. Each is made when it is first asked for: limits
+    take time, and a certificate or a verdict needs one of them.
+    """
+
+    def __init__(
+        self, which: Sequence[Quantity], make: Callable[[Quantity], Statement | Refusal]
+    ) -> None:
+        self._quantities = {quantity.name: quantity for quantity in which}
+        self._make = make
+        self._made: dict[str, Statement | Refusal] = {}
+
+    def __getitem__(self, name: str) -> Statement | Refusal:
+        if name not in self._made:
+            self._made[name] = self._make(self._quantities[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._quantities)
+
+    def __len__(self) -> int:
+        return len(self._quantities)
+
+
 def statements_of(
     which: Sequence[Quantity],
     evidence: Evidence,
     default: str | None,
     question: Question,
-) -> dict[str, Statement | Refusal]:
+    unknown: Mapping[str, Refusal] = MappingProxyType({}),
+) -> Statements:
     """Statements about the evidence's configuration, against a default where one is given, by the
-    names of their quantities.
+    names of their quantities; `unknown` are refused.
 
     All of them bet on the instances in one order.
     """
     sampled = sample_of(evidence, default, question.rng(Stream.ORDER))
-    if isinstance(sampled, Refusal):
-        return {quantity.name: sampled for quantity in which}
     evidence = evidence if default is None else evidence.against(default)
-    return {
-        quantity.name: _state(quantity, evidence, sampled, default, question.delta)
-        for quantity in which
-    }
+
+    def make(quantity: Quantity) -> Statement | Refusal:
+        if quantity.name in unknown:
+            return unknown[quantity.name]
+        if isinstance(sampled, Refusal):
+            return sampled
+        return _state(quantity, evidence, sampled, default, question.delta)
+
+    return Statements(which, make)
 
 
 def _state(

@@ -24,13 +24,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
+from truecost.matrix.cost_matrix import MaybeArray
 from truecost.matrix.families import Weight, instance_weights
 from truecost.matrix.identity import unknown_to
 from truecost.stats.assumptions import SAMPLED
@@ -257,7 +258,7 @@ def rows_of(matrix: CostMatrix, scope: Scope) -> CostMatrix:
         return matrix
     configurations, instances, runs = matrix.shape
 
-    def flat(values: NDArray[Any] | None) -> NDArray[Any] | None:
+    def flat(values: MaybeArray) -> MaybeArray:
         return None if values is None else values.reshape(configurations, instances * runs, 1)
 
     names = [f"{name} seed {run + 1}" for name in matrix.instances for run in range(runs)]
@@ -281,15 +282,19 @@ def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
         return rows
     codes, names = codes_of(rows.families), tuple(dict.fromkeys(rows.families))
     configurations, _, runs = rows.shape
-    most = int(np.bincount(codes).max()) * runs
+    sizes = np.bincount(codes)
+    most = int(sizes.max()) * runs
+    # Which instance of its family each is.
+    order = codes.argsort(kind="stable")
+    number = np.empty_like(codes)
+    number[order] = np.arange(len(codes)) - (sizes.cumsum() - sizes)[codes[order]]
+    owners, places = codes[:, np.newaxis], number[:, np.newaxis] * runs + np.arange(runs)
 
-    def joined(values: NDArray[Any] | None, missing: float) -> NDArray[Any] | None:
+    def joined(values: MaybeArray, missing: float) -> MaybeArray:
         if values is None:
             return None
         cells = np.full((configurations, len(names), most), missing, dtype=values.dtype)
-        for code in range(len(names)):
-            mine = values[:, codes == code].reshape(configurations, -1)
-            cells[:, code, : mine.shape[1]] = mine
+        cells[:, owners, places] = values
         return cells
 
     return rows.replace(

@@ -16,6 +16,7 @@ from truecost.errors import InputError
 from truecost.matrix import npz, provenance
 from truecost.matrix.entries import (
     as_costs,
+    at,
     checked_names,
     inside,
     integers,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
+# Annotations of a function within a function are made anew with every call.
+MaybeArray = NDArray[Any] | None
 FIELDS: Final = (
     "configurations", "costs", "cutoff", "families", "high", "instances", "low", "seeds",
     "statuses", "utility",
@@ -254,18 +257,16 @@ class CostMatrix:
         rows = positions(self.configurations, configurations, "configuration")
         columns = positions(self.instances, instances, "instance")
 
-        def part(values: NDArray[Any] | None) -> NDArray[Any] | None:
+        def part(values: MaybeArray) -> MaybeArray:
             return None if values is None else values[rows][:, columns]
 
         return self.replace(
             costs=part(self.costs),
-            configurations=np.array(self.configurations, dtype=object)[rows],
-            instances=np.array(self.instances, dtype=object)[columns],
+            configurations=at(self.configurations, rows),
+            instances=at(self.instances, columns),
             statuses=part(self.statuses),
             seeds=part(self.seeds),
-            families=None
-            if self.families is None
-            else np.array(self.families, dtype=object)[columns],
+            families=None if self.families is None else at(self.families, columns),
         )
 
     def replace(self, **changes: Any) -> "CostMatrix":
@@ -414,6 +415,8 @@ def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
     if isinstance(families, str):
         raise InputError(f"Expected a family for each instance, got the text {families!r:.40}.")
     labels = tuple(families)
+    if set(map(type, labels)) == {str} and "" not in labels:
+        return labels
     for label in labels:
         if not isinstance(label, str) or not label:
             raise InputError(f"Expected the name of a family, got {label!r:.40}.")

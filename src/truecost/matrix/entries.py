@@ -96,6 +96,8 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InputError(f"Expected a list of {what} names, got the single text {names!r}.")
     given = tuple(names)
+    if _are_usual(given):
+        return given
     seen: set[str] = set()
     for name in given:
         if not isinstance(name, str) or not name:
@@ -115,6 +117,18 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     return tuple(str(name) for name in given)
 
 
+def _are_usual(names: tuple[object, ...]) -> bool:
+    """Whether these are plain texts of which nothing is to be said; every part of a matrix has its
+    names checked, most often more than it has costs.
+    """
+    if set(map(type, names)) != {str}:
+        return False
+    different, text = set(names), "".join(names)  # type: ignore[arg-type]
+    return (
+        len(different) == len(names) and "" not in different and text.isascii() and "\0" not in text
+    )
+
+
 def positions(
     names: tuple[str, ...], wanted: str | Iterable[str] | None, what: str
 ) -> NDArray[np.intp] | slice:
@@ -127,7 +141,7 @@ def positions(
     if not wanted:
         raise InputError(f"Expected at least one {what} to select, got none.")
     # A dictionary: lists of names have thousands, and `index` would search each from the start.
-    places = {name: place for place, name in enumerate(names)}
+    places = dict(zip(names, range(len(names)), strict=True))
     for name in wanted:
         if not isinstance(name, str) or name not in places:
             near = difflib.get_close_matches(str(name), names, n=1)
@@ -135,6 +149,13 @@ def positions(
             hint = f"did you mean {near[0]!r}?" if near else hint
             raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
     return np.array([places[name] for name in wanted], dtype=np.intp)
+
+
+def at(names: tuple[str, ...], places: NDArray[np.intp] | slice) -> tuple[str, ...]:
+    """The names at these places."""
+    if isinstance(places, slice):
+        return names[places]
+    return tuple([names[place] for place in places.tolist()])
 
 
 def seeds_of_runs(seeds: ArrayLike, costs: FloatArray) -> IntArray:

@@ -83,8 +83,8 @@ class NestedComponents:
 
 def codes_of(labels: Sequence[object]) -> IntArray:
     """The number of each label, in the order in which they first occur."""
-    places: dict[object, int] = {}
-    return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+    places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    return np.array([places[label] for label in labels], dtype=np.int64)
 
 
 @compiled
