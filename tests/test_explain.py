@@ -98,8 +98,30 @@ def test_a_study_is_not_continued_as_another(tmp_path: Path) -> None:
         explain(
             {"mode": "plain"} | {f"s{p}": "off" for p in range(12)}, scenario, tmp_path / "f.db"
         )
-    with pytest.raises(InputError, match="training runs at least"):
-        explain(WINNER, scenario, tmp_path / "g.db", budget="9runs", pool=1, pin=False)
+
+
+def test_a_budget_that_is_too_small_can_be_raised(tmp_path: Path) -> None:
+    """The refusal of a small budget would begin a study, which then refused the larger one."""
+    scenario = study(tmp_path, 12)
+    with pytest.raises(InputError, match="at least 29 runs: 20 training runs"):
+        explain(WINNER, scenario, tmp_path / "g.db", budget="28runs", pool=1, pin=False)
+    found = explain(WINNER, scenario, tmp_path / "g.db", budget="29runs", pool=2, pin=False)
+    assert 20 <= found.runs <= 29
+
+
+def test_changes_nobody_could_try_are_not_listed_one_by_one(tmp_path: Path) -> None:
+    """Where the budget ends early, one cell of the table would name a hundred changes."""
+    study(tmp_path, 12)
+    (tmp_path / "winner.json").write_text(json.dumps(WINNER))
+    ended = run(
+        *("explain", "winner.json", "--scenario=scenario.toml", "--budget=40runs", "--no-pin"),
+        cwd=tmp_path,
+    )
+    assert ended.returncode == 0, ended.stderr
+    words = " ".join(ended.stdout.split("cost after it")[1].split("Simplified:")[0].split())
+    assert "13 changes that were not tried one by" in words
+    assert words.count("→") == 4
+    assert "can undo more" in " ".join(ended.stdout.split())
 
 
 def test_a_search_is_explained_from_the_command_line(tmp_path: Path) -> None:

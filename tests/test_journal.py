@@ -401,7 +401,7 @@ def test_doubts(journal: Journal, scenario: Scenario) -> None:
     for phrase in (
         "CPUs are mixed (fast; slow)",
         "version changed",
-        "50% of the runs took far more wall time",
+        "50 % of the runs took far more wall time",
         "seeds seem to change nothing",
     ):
         assert phrase in found

@@ -653,7 +653,10 @@ def test_a_recommendation_says_how_sure_it_is(gain: float) -> None:
     assert assessment.better == (gain > 1)
     assert ("not shown to be better than the default (c0)" in section.lead) == (gain < 1)
     assert bool(section.blocks) == (gain < 1)
+    assert section.lead.startswith("Use the winner (c1).") == (gain > 1)
     if gain < 1:
+        # One instruction, not to use it and that the default is the safe choice.
+        assert "validate it before you use it" in section.lead
         means = test.mean(axis=(1, 2))
         costs = f"the winner (c1) costs {means[1]:.3g} and the default (c0) {means[0]:.3g}"
         assert costs in section.lead

@@ -31,8 +31,8 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
     waited = (table.wall > WAITED * table.cpu + WAITED_SECONDS).mean() if len(table.wall) else 0.0
     if waited > WAITED_SHARE and not (metric.timed and metric.clock == "wall"):
         notes.append(
-            f"{waited:.0%} of the runs took far more wall time than CPU time: the solver waits, or "
-            "others used its core."
+            f"{100 * waited:.0f} % of the runs took far more wall time than CPU time: the solver "
+            "waits, or others used its core."
         )
     cells, alike = _alike(table)
     if cells >= ALIKE_CELLS and alike >= ALIKE_SHARE * cells:
@@ -53,7 +53,7 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
             )
     failed = np.isin(table.status, [Status.CRASHED, Status.VETOED])
     if len(failed) and failed.mean() > 0.5:
-        notes.append(f"{failed.mean():.0%} of the runs crashed or were vetoed.")
+        notes.append(f"{100 * failed.mean():.0f} % of the runs crashed or were vetoed.")
     return notes
 
 

@@ -240,6 +240,13 @@ def _settings(
     if settings is None:
         if budget is None:
             raise InputError("Expected a `budget`, 500runs or 2h for instance, got none.")
+        least = 2 * _runs_of_set(budget, len(split[0]))
+        # Before anything is written: a study that was begun keeps its budget.
+        if budget.unit == "runs" and least > (1 - KEPT) * budget.amount:
+            raise InputError(
+                f"Expected a `budget` of at least {math.ceil(least / (1 - KEPT))} runs: {least} "
+                f"training runs compare the winner with the default; got {budget}."
+            )
         settings = Settings(
             budget=budget.amount,
             unit=budget.unit,
@@ -261,6 +268,14 @@ def _settings(
     refuse_changes(book, "study", given, "its runs depend on it")
     refuse_missing(campaign, settings, "study")
     return settings
+
+
+def _runs_of_set(budget: Budget, instances: int) -> int:
+    """How many training runs each set of changes gets at most."""
+    most = min(MOST, instances * RUNS)
+    if budget.unit != "runs":
+        return most
+    return int(min(most, max(LEAST, (1 - KEPT) * budget.amount // SETS)))
 
 
 class _Study:
@@ -285,7 +300,7 @@ class _Study:
     def explain(self, winner: Configuration, tolerance: float, delta: float) -> Explanation:
         """The whole study; see `explain`."""
         everything = frozenset(range(len(self._changes)))
-        count = self._count()
+        count = _runs_of_set(self._runner.budget, len(self._settings.training))
         try:
             kept, complete = simplify(range(len(self._changes)), self._measure, count, tolerance)
             path = walk(kept, self._measure, count)
@@ -327,13 +342,6 @@ class _Study:
             runs=self._runner.made,
             delta=delta,
         )
-
-    def _count(self) -> int:
-        """How many training runs each set of changes gets at most."""
-        most = min(MOST, self._order.instances.size)
-        if self._settings.unit != "runs":
-            return most
-        return int(min(most, max(LEAST, (1 - KEPT) * self._settings.budget // SETS)))
 
     def _configuration(self, made: Changes) -> Configuration | None:
         """The default with these changes; None where the space forbids it."""

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
 
 # At most this many parameters that differ from the default are listed.
 MOST_PARAMETERS = 12
+# Where a configuration comes from, as the journal has it and in words.
+ORIGINS = {
+    "model": "proposed by the model of the search",
+    "prior": "drawn from the priors",
+    "random": "drawn at random",
+    "start": "one of the starting configurations",
+}
 
 
 @declared
@@ -209,7 +216,8 @@ def _print_configuration(configured: "Configured", scenario: "Scenario") -> None
             for name in dict.fromkeys((*incumbent.values, *default.values))
             if incumbent.values.get(name) != default.values.get(name)
         ]
-        print_line(f"Configuration {incumbent.name}, {configured.origin}")
+        origin = ORIGINS.get(configured.origin, configured.origin)
+        print_line(f"Configuration {incumbent.name}, {origin}")
         columns = ["parameter", "value", "default"]
         print_table("What differs from the default", columns, rows[:MOST_PARAMETERS], left=3)
         if len(rows) > MOST_PARAMETERS:

@@ -24,13 +24,17 @@ from truecost.errors import InputError
 from truecost.show.numbers import counted, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from truecost.campaigns.campaign import Progress
     from truecost.campaigns.changes import Change
     from truecost.campaigns.explain import Explanation
     from truecost.matrix.imported import Import
     from truecost.running.scenario import Scenario
+
+
+# At most this many changes are listed; as JSON there are all of them.
+MOST_GUESSES, MOST_TOGETHER = 20, 5
 
 
 @declared
@@ -68,7 +72,8 @@ def explain(
     from truecost.judge.parts import plain_data
 
     if scenario is None:
-        raise InputError("Expected a `scenario`, which says how configurations are run.")
+        what = "has the parameters" if guess else "says how configurations are run"
+        raise InputError(f"Expected a `scenario`, which {what}.")
     if figure is not None:
         check_out(figure, source.runs)
     read = read_scenario(scenario, quiet)
@@ -135,8 +140,10 @@ def _print_guess(rows: "list[tuple[float, Change]]") -> None:
         "A guess by the model of the search, from its training runs alone: how much worse the "
         "winner would rank without each change, in standard deviations."
     )
-    cells = [[_text(change), number(loss)] for loss, change in rows]
+    cells = [[_text(change), number(loss)] for loss, change in rows[:MOST_GUESSES]]
     print_table("Changes, the most important first", ["change", "importance"], cells)
+    if len(rows) > MOST_GUESSES:
+        print_line(f"and {len(rows) - MOST_GUESSES:,} more, of at most {cells[-1][1]}.")
 
 
 def _state(now: "Progress") -> str:
@@ -153,6 +160,14 @@ def _text(*changes: "Change") -> str:
         )
         for change in changes
     )
+
+
+def _together(changes: "Sequence[Change]") -> str:
+    """The changes of one step in words; of many, the first few and their number."""
+    if len(changes) <= MOST_TOGETHER:
+        return _text(*changes)
+    few = _text(*changes[: MOST_TOGETHER - 1])
+    return f"{counted(len(changes), 'change')} that were not tried one by one, such as {few}"
 
 
 def _data(explanation: "Explanation", scenario: "Scenario", path: Path) -> dict[str, Any]:
@@ -199,10 +214,14 @@ def _print(explanation: "Explanation", scenario: "Scenario", unit: str | None) -
         "strong",
     )
     if not explanation.complete:
-        print_line("The budget ended before every group of changes was tried.", "open")
+        print_line(
+            "The budget ended before every group of changes was tried: those that were not stay. "
+            "A larger budget with another --journal can undo more.",
+            "open",
+        )
     rows = [
         [
-            _text(*step.changes),
+            _together(step.changes),
             number(step.gain),
             number(step.standard_error, 2),
             number(step.cost),
@@ -245,6 +264,6 @@ def _print_held_out(explanation: "Explanation") -> None:
 def _draw(explanation: "Explanation", path: Path, unit: str | None) -> None:
     from truecost.show import figures
 
-    steps = [(_text(*step.changes), step.cost, step.standard_error) for step in explanation.path]
+    steps = [(_together(step.changes), step.cost, step.standard_error) for step in explanation.path]
     data = figures.waterfall_data(explanation.default_cost, steps, explanation.incumbent_cost)
     figures.save(figures.waterfall_chart(data, unit=unit or "cost"), path)

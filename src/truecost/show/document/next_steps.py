@@ -79,11 +79,14 @@ def recommendation(case: Case, name: str, seconds: float, **options: object) -> 
             f"To find out, run both on about {counted(needed, 'new instance')}: "
             f"{counted(2 * needed, 'run')}, about {time} of CPU time."
         )
-    safe, use = "", f"Keep {rival}: {winner} is not shown to be better."
+    use = f"Keep {rival}: {winner} is not shown to be better."
     if not keep:
-        safe = f" Until then, {rival} is the safe choice."
-        use = f"Use {winner}, though it is not shown to be better than {rival}."
-    lead = f"{use} {verdict}{costs} {price}{safe}"
+        # One instruction: a sentence that says to use it is read as a guarantee.
+        use = (
+            f"{winner[0].upper()}{winner[1:]} looks better, but it is not shown to be better than "
+            f"{rival}: validate it before you use it."
+        )
+    lead = f"{use} {verdict}{costs} {price}"
     command = case.context.command("validate", instances="test/*", budget=budget, **options)
     blocks = () if command is None else (Commands(((command, VALIDATE),), title=""),)
     return Section("use", "", lead, blocks)
