@@ -30,7 +30,11 @@ WAITING = (
 def pytest_configure() -> None:
     """Keep the folders of tests in memory where it has room and runs programs: journals wait for
     the disk after every run, thousands of times.
+
+    Imports make a million objects that stay: until they are done the collector of garbage looks at
+    them for nothing.
     """
+    gc.disable()
     memory = Path("/dev/shm")
     if memory.is_dir():
         there = os.statvfs(memory)
@@ -89,6 +93,7 @@ def pytest_collection_finish() -> None:
     """Keep the collector of garbage from going through all that was imported, again and again, for
     nothing.
     """
+    gc.enable()
     gc.freeze()
 
 

@@ -64,7 +64,7 @@ def capital(
 
 
 def always_rejects(
-    rows: FloatArray, mean: float, population: int, target: float
+    rows: FloatArray, mean: float, population: float, target: float
 ) -> NDArray[np.bool_]:
     """Whether the sequence of a sample without replacement ever rejects a mean, for each row."""
     rejected = np.zeros(len(rows), bool)
@@ -153,7 +153,7 @@ def test_looks_at_a_growing_plan_share_one_delta(delta: float, balanced: bool) -
     for rows, mean in ((heavy(rng, (tries, 80)), HEAVY_MEAN), (coins, 0.5)):
         missed = ledger.rejects(rows, mean, 1 / delta, plans, ledger.SHARES, balanced, True)
         assert_covers(int(missed.sum()), tries, delta, "ledger")
-    looks = [betting.star_reaches(coins[:, :n], 0.5, 1 / delta, True, False) for n in plans]
+    looks = [betting.star_reaches(coins[:, :n].copy(), 0.5, 1 / delta, True, False) for n in plans]
     assert np.any(looks, axis=0).mean() > 1.3 * delta
 
 
@@ -250,7 +250,7 @@ def test_sampling_without_replacement_is_what_its_words_say(balanced: bool) -> N
         for x in (rng.random(n), heavy(rng, (n,))):
             for mean in (0.1, 0.3, 0.6, 0.8, 0.95):
                 bets = np.empty(n)
-                shown = finite.star_bets(x, mean, 20, 20.0, balanced, bets)
+                shown = finite.star_bets(x, mean, 20.0, 20.0, balanced, bets)
                 plain = naive.without_replacement_rejects(x.tolist(), mean, 20, 0.05, balanced)
                 assert shown == plain
 
@@ -264,15 +264,15 @@ def test_realised_results_are_covered(delta: float) -> None:
     for population in (heavy(rng, (60,)), (rng.random(60) < 0.3).astype(float)):
         mean = float(population.mean())
         for n in (15, 45, 60):
-            rows = rng.permuted(np.tile(population, (tries, 1)), axis=1)[:, :n]
+            rows = rng.permuted(np.tile(population, (tries, 1)), axis=1)[:, :n].copy()
             for balanced in (False, True):
-                missed = finite.rejects(rows, mean, 60, 1 / delta, balanced)
+                missed = finite.rejects(rows, mean, 60.0, 1 / delta, balanced)
                 assert_covers(int(missed.sum()), tries, delta, f"once, {n}")
-            missed = always_rejects(rows, mean, 60, 1 / delta)
+            missed = always_rejects(rows, mean, 60.0, 1 / delta)
             assert_covers(int(missed.sum()), tries, delta, f"always, {n}")
-        known = finite.lower(rows[:3], 60, 1 / delta, False)
+        known = finite.lower(rows[:3], 60.0, 1 / delta, False)
         np.testing.assert_allclose(known, mean, rtol=1e-9)
-        known = finite.lower_sequence(rows[:3], 60, 1 / delta)[:, -1]
+        known = finite.lower_sequence(rows[:3], 60.0, 1 / delta)[:, -1]
         np.testing.assert_allclose(known, mean, rtol=1e-9)
 
 
@@ -280,8 +280,8 @@ def test_knowing_most_of_a_benchmark_narrows_the_limit() -> None:
     """A limit from three quarters of a benchmark would be as wide as one for new instances."""
     rng = np.random.default_rng(11)
     population = rng.beta(2, 3, 200)
-    rows = rng.permuted(np.tile(population, (60, 1)), axis=1)[:, :150]
-    margin = np.median(population.mean() - finite.lower(rows, 200, 20.0, False))
+    rows = rng.permuted(np.tile(population, (60, 1)), axis=1)[:, :150].copy()
+    margin = np.median(population.mean() - finite.lower(rows, 200.0, 20.0, False))
     assert margin < 0.75 * np.median(population.mean() - betting.star_lower(rows, 20.0))
 
 

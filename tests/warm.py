@@ -25,6 +25,7 @@ from truecost.stats import (
     rates,
     ratios,
 )
+from truecost.stats.inversion import QuantileOf, recorded_plan
 from truecost.stats.synthetic import runtime_model
 
 # Said to the second process.
@@ -88,14 +89,18 @@ def designs() -> None:
     for balanced in (False, True):
         ledger.lower(rows, 20.0, plans, ledger.SHARES, balanced)
         ledger.rejects(rows, 0.5, 20.0, plans, ledger.SHARES, balanced, True)
-        finite.lower(rows, 12, 20.0, balanced)
-        finite.rejects(rows, 0.5, 12, 20.0, balanced)
-    finite.lower_sequence(rows, 12, 20.0)
-    constant.lower(rows, np.full(9, 1 / 9), 20.0)
-    constant.rejects(rows, np.full(9, 1 / 9), 0.5, 20.0)
+        finite.lower(rows, 12.0, 20.0, balanced)
+        finite.rejects(rows, 0.5, 12.0, 20.0, balanced)
+    finite.lower_sequence(rows, 12.0, 20.0)
+    for top in ((), (0.0,)):
+        constant.lower(rows, np.full(9, 1 / 9), 20.0, *top)
+        constant.rejects(rows, np.full(9, 1 / 9), 0.5, 20.0, *top)
+    constant.bets_for(9, 20.0, 1.0)
     labels = mixing.labels_for(np.array([4, 5]), np.array([0.5, 0.5]), 20.0, rng)
     mixing.lower(rows[0], np.array([0, 4, 9]), labels, 20.0)
     mixing.rejects(rows[0], np.array([0, 4, 9]), labels, 0.5, 20.0)
+    quantity = QuantileOf(values=rng.random((9, 2)), share=0.5)
+    quantity.limit("upper", 20.0, recorded_plan((5, 9)))
     lists.may_be_best(rows, 0.05)
     lists.beat(rows, rows[0], 0.05)
     grouping.alike(rows, {"by": [0, 0, 0, 1, 1, 1, 2, 2, 2]}, rng=rng, permutations=9)

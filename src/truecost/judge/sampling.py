@@ -259,10 +259,17 @@ def sample_of(
             return Refusal("some of these instances have no runs with the same number")
     timed = are_times(evidence.runs)
     sample = read_sample(runs, timed=timed, design=sampling_design(runs, evidence.scope))
-    ends = np.isin(evidence.runs.costs, (runs.low, runs.high)) | np.isnan(evidence.runs.costs)
+    # Of a long list most are known by their own runs already.
+    zero_one = _at_ends(runs) and _at_ends(evidence.runs)
     # In one look nothing says whether later runs had a part in when others were stopped.
     monotone = not evidence.at_all_times and bool(runs.censored.any())
-    return Sampled(replace(sample, monotone=monotone, zero_one=bool(ends.all())), look, part)
+    return Sampled(replace(sample, monotone=monotone, zero_one=zero_one), look, part)
+
+
+def _at_ends(runs: CostMatrix) -> bool:
+    """Whether every cost is one of the two ends of the range."""
+    costs = runs.costs
+    return bool(((costs == runs.low) | (costs == runs.high) | np.isnan(costs)).all())
 
 
 def _order(runs: CostMatrix, scope: Scope, rng: np.random.Generator) -> IntArray:

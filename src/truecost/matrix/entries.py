@@ -5,6 +5,7 @@ them.
 import difflib
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -142,13 +143,13 @@ def positions(
         raise InputError(f"Expected at least one {what} to select, got none.")
     # A dictionary: lists of names have thousands, and `index` would search each from the start.
     places = dict(zip(names, range(len(names)), strict=True))
-    for name in wanted:
-        if not isinstance(name, str) or name not in places:
-            near = difflib.get_close_matches(str(name), names, n=1)
-            hint = f"the first is {names[0]!r}, there are {len(names)}."
-            hint = f"did you mean {near[0]!r}?" if near else hint
-            raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
-    return np.array([places[name] for name in wanted], dtype=np.intp)
+    with suppress(KeyError, TypeError):
+        return np.array([places[name] for name in wanted], dtype=np.intp)
+    name = next(each for each in wanted if not isinstance(each, str) or each not in places)
+    near = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"the first is {names[0]!r}, there are {len(names)}."
+    hint = f"did you mean {near[0]!r}?" if near else hint
+    raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
 
 
 def at(names: tuple[str, ...], places: NDArray[np.intp] | slice) -> tuple[str, ...]:

@@ -251,13 +251,16 @@ def _over_runs(
     if common_seeds:
         by_run = np.ascontiguousarray(np.moveaxis(draws.costs, 0, 2))
     for part in draws.chunks(by_run.size if kind == "k" else draws.costs.size, progress):
-        split, piece = draws.split(part), curves[:, part]
+        split = draws.split(part)
+        # A part of the curves would have gaps, for which the kernels are compiled once more.
+        piece = np.empty((3, split[0].size, sizes.size))
         if kind == "k" or common_seeds:
             steps = 1 if kind == "k" else rounds
             kernels.common_sweep(by_run, kind == "n", draws.means, *split, steps, sizes, piece)
         else:
             runs = (draws.costs, draws.counts, draws.orders, draws.means)
             kernels.n_sweep(*runs, *split, rounds, sizes, piece)
+        curves[:, part] = piece
     return over_splits(curves, draws.levels, draws.threads)
 
 
@@ -399,6 +402,9 @@ def _draws(
         # changed.
         order = np.argsort(np.isnan(costs), axis=2, kind="stable")
         costs = np.nan_to_num(np.take_along_axis(costs, order, axis=2), nan=0.0)
+    # As those of a matrix are, whatever became of them: kernels are compiled for one or the other.
+    costs = costs.view()
+    costs.flags.writeable = False
     orders = permutations(range(runs)) if counts.min() == runs <= MOST_LISTED else ()
     return _Draws(
         train=train,

@@ -11,6 +11,7 @@ of the next. Memory is proportional to the runs made, and a decision looks at on
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class Heat:
 
     def __init__(self, cells: IntArray, instances: int, incumbent: int | None) -> None:
         self.cells, self.incumbent, self.grant = cells, incumbent, 0.0
+        # The same as a list, which is read one by one.
+        self.in_order: list[int] = cells.tolist()
         self.order = RunOrder(instances=cells % instances, numbers=cells // instances)
         # Configurations in the order of entry, with their costs at positions 0, 1, …
         self.rows: dict[int, list[float]] = {}
@@ -153,7 +156,9 @@ class Heats:
 
     def _extend(self, heat: Heat, place: int) -> None:
         row, known = heat.rows[place], self._costs[place]
-        while len(row) < heat.cells.size and (cell := int(heat.cells[len(row)])) in known:
+        for cell in islice(heat.in_order, len(row), None):
+            if cell not in known:
+                return
             row.append(known[cell])
 
     def note(self, place: int, cell: int, cost: float) -> None:

@@ -7,10 +7,11 @@ the surer it is, the more it keeps to what it found.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from truecost.arrays import FloatArray, IntArray
 from truecost.race.surrogate import Surrogate, effects_of
@@ -30,6 +31,12 @@ BATCH = 40
 SAMPLES = 1
 # Of BLAS: more threads wait in a loop for each other, on cores that solvers are measured on.
 ONE_THREAD: dict[str, Any] = {"limits": 1, "user_api": "blas"}
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries with threads, looked for once: numpy's and scipy's are loaded by now."""
+    return ThreadpoolController()
 
 
 class Learner:
@@ -60,7 +67,7 @@ class Learner:
             others = np.linspace(MOST // 2, tried.size - 1, MOST - MOST // 2).astype(np.int64)
             tried = ranked[np.concatenate([np.arange(MOST // 2), others])]
         points = self._points.of([configurations[place] for place in tried.tolist()])
-        with threadpool_limits(**ONE_THREAD):
+        with _libraries().limit(**ONE_THREAD):
             self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
         return True
 
@@ -81,7 +88,7 @@ class Learner:
         spread, keep = (np.full(len(near), share) for share in nearness(spent))
         around = self._points.around(near, rng, spread=spread, keep=keep)
         points = np.concatenate([around, self._points.random(CANDIDATES - len(near), rng)])
-        with threadpool_limits(**ONE_THREAD):
+        with _libraries().limit(**ONE_THREAD):
             points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
             samples = self._model.sampled(points, min(BATCH, len(points)), rng, temper=TEMPER)
         taken: list[int] = []
