@@ -89,68 +89,41 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# name -> module; a module itself is named by an empty attribute.
-_HOMES = {
-    "TruecostError": "errors",
-    "InputError": "errors",
-    "Status": "runs",
-    "Outcome": "runs",
-    "Run": "runs",
-    "Trajectory": "runs",
-    "CostMatrix": "matrix",
-    "allocation": "stats.allocation:",
-    "Allocation": "stats.allocation",
-    "even": "stats.allocation",
-    "concentrated": "stats.allocation",
-    "scattered": "stats.allocation",
-    "variance": "stats.variance:",
-    "VarianceComponents": "stats.variance",
-    "variance_components": "stats.variance",
-    "bootstrap_components": "stats.variance",
-    "estimate": "stats.estimate:",
-    "training_cost": "stats.estimate",
-    "bounds": "stats.bounds:",
-    "confidence": "stats.confidence:",
-    "Ends": "stats.sample",
-    "Limit": "stats.limits",
-    "LimitSequence": "stats.limits",
-    "rates": "stats.rates:",
-    "quantiles": "stats.quantiles:",
-    "ratios": "stats.ratios:",
-    "Utility": "stats.utility",
-    "approximate": "stats.approximate:",
-    "forecast": "stats.forecast:",
-    "synthetic": "stats.synthetic:",
-    "runtime_model": "stats.synthetic",
-    "exact": "paper.exact:",
-    "resample": "paper.resample:",
-    "fit": "paper.fit:",
-    "Assessment": "judge.assessment",
-    "assess": "verbs",
-    "audit": "verbs",
-    "Certificate": "judge.statements",
-    "certify": "verbs",
-    "RefusedError": "judge.refusal",
-    "plan": "plan:",
-    "race": "race:",
-    "replay": "race.replay:",
-    "Space": "space.space",
-    "library": "library:",
-    "Scenario": "running.scenario",
-    "Journal": "journal.journal",
-    "gather": "campaigns.gather",
-    "load_example": "examples",
-    "configure": "campaigns.configure",
-    "validate": "campaigns.validate",
-    "explain": "campaigns.explain",
-    "Import": "matrix.imported",
-    "import_runs": "verbs",
-    "figures": "show.figures:",
-    "compare": "verbs",
-    "report": "verbs",
-    "smac": "smac:",  # not in __all__: it needs SMAC3
-    "reproduce": "show.reproducing",
+# module -> its public names; then modules that are public themselves, `smac` only by its full name
+# since it needs SMAC3.
+_NAMES = {
+    "errors": "TruecostError InputError",
+    "runs": "Status Outcome Run Trajectory",
+    "matrix": "CostMatrix",
+    "stats.allocation": "Allocation even concentrated scattered",
+    "stats.variance": "VarianceComponents variance_components bootstrap_components",
+    "stats.estimate": "training_cost",
+    "stats.sample": "Ends",
+    "stats.limits": "Limit LimitSequence",
+    "stats.utility": "Utility",
+    "stats.synthetic": "runtime_model",
+    "judge.assessment": "Assessment",
+    "verbs": "assess audit certify import_runs compare report",
+    "judge.statements": "Certificate",
+    "judge.refusal": "RefusedError",
+    "space.space": "Space",
+    "running.scenario": "Scenario",
+    "journal.journal": "Journal",
+    "campaigns.gather": "gather",
+    "examples": "load_example",
+    "campaigns.configure": "configure",
+    "campaigns.validate": "validate",
+    "campaigns.explain": "explain",
+    "matrix.imported": "Import",
+    "show.reproducing": "reproduce",
 }
+_MODULES = """
+stats.allocation stats.variance stats.estimate stats.bounds stats.confidence stats.rates
+stats.quantiles stats.ratios stats.approximate stats.forecast stats.synthetic paper.exact
+paper.resample paper.fit plan race race.replay library show.figures smac
+"""
+_HOMES = {name: (module, name) for module, names in _NAMES.items() for name in names.split()}
+_HOMES |= {module.rpartition(".")[2]: (module, "") for module in _MODULES.split()}
 
 # Former names, which warn.
 _RENAMED = {"reality": "paper.bounds_observed"}
@@ -230,10 +203,9 @@ if not TYPE_CHECKING:  # else a misspelt name would pass the type checker
             return import_module(f"truecost.{_RENAMED[name]}")
         if name not in _HOMES:
             raise AttributeError(f"module 'truecost' has no attribute {name!r}")
-        home = _HOMES[name].removesuffix(":")
+        home, attribute = _HOMES[name]
         module = import_module(f"truecost.{home}")
-        value = module if _HOMES[name].endswith(":") else getattr(module, name)
-        globals()[name] = value
+        globals()[name] = value = getattr(module, attribute) if attribute else module
         return value
 
 

@@ -185,6 +185,11 @@ class Step(NamedTuple):
     configurations: tuple[str, ...]
 
 
+def _is_usual(terms: "Watched | Fixed") -> bool:
+    """Whether statements are about new instances like these."""
+    return (terms.sampled, terms.about) == ("instance", "new")
+
+
 class Watched(NamedTuple):
     """Test runs of a validation; what was fixed beforehand.
 
@@ -200,27 +205,17 @@ class Watched(NamedTuple):
     sampled: Literal["instance", "family"] = "instance"
     about: Literal["new", "these"] = "new"
     population: int | None = None
-
-    @property
-    def usual(self) -> bool:
-        """Whether statements are about new instances like these."""
-        return (self.sampled, self.about) == ("instance", "new")
+    usual = property(_is_usual)
 
 
 class Fixed(NamedTuple):
-    """What a search fixed beforehand: a margin of non-inferiority, if any, and what statements are
-    about, as `truecost.judge.scope` has it.
-    """
+    """What a search fixed beforehand, as in `Watched`."""
 
     margin: str | None = None
     sampled: Literal["instance", "family"] = "instance"
     about: Literal["new", "these"] = "new"
     population: int | None = None
-
-    @property
-    def usual(self) -> bool:
-        """Whether statements are about new instances like these."""
-        return (self.sampled, self.about) == ("instance", "new")
+    usual = property(_is_usual)
 
 
 class RunPlan(NamedTuple):

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix.imported import Import
 from truecost.space.learning import Learner
 from truecost.space.space import Configuration, Space
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """What in a journal should make one doubt its numbers, each in a sentence."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.journal.metric import Metric
 from truecost.journal.table import RunTable
 from truecost.runs import Machine, Status
@@ -57,9 +57,7 @@ def doubts(table: RunTable, machines: list[Machine], metric: Metric) -> list[str
     return notes
 
 
-def cost_doubts(
-    costs: NDArray[np.float64], default: NDArray[np.float64], metric: Metric
-) -> list[str]:
+def cost_doubts(costs: FloatArray, default: FloatArray, metric: Metric) -> list[str]:
     """What the training costs of a search, and those of its default, say against its result."""
     high, runs = metric.range()[1], len(default)
     if (costs == high).all():
@@ -87,11 +85,11 @@ def _alike(table: RunTable) -> tuple[int, int]:
     runs = np.bincount(number, minlength=size)
     several = (runs >= 2) & (np.bincount(number, weights=telling, minlength=size) >= 1)
 
-    def spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(values: FloatArray) -> FloatArray:
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
         np.minimum.at(low, number, values)
         np.maximum.at(high, number, values)
-        difference: NDArray[np.float64] = high - low
+        difference: FloatArray = high - low
         return difference
 
     most = np.zeros(size)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.changes import Change, changed, changes_between, guessed_losses
@@ -40,8 +40,6 @@ from truecost.runs import Instance, Trajectory
 from truecost.space.propose import Proposal
 from truecost.space.space import Configuration
 from truecost.stats.quantities import RATIO
-
-FloatArray = NDArray[np.float64]
 
 # The part of the budget that is kept for instances nobody tuned on.
 KEPT = 0.3

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
@@ -99,7 +99,7 @@ def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[T
         )
 
 
-def part_of(design: RunDesign, part: tuple[int, int]) -> NDArray[np.bool_]:
+def part_of(design: RunDesign, part: tuple[int, int]) -> BoolArray:
     """Which runs of a design belong to part i of n: every n-th one in S* order, so that every part
     is even and takes about as long.
     """

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Progress
 from truecost.errors import InputError
@@ -21,8 +21,6 @@ from truecost.journal.searchlog import Cell, Recorded, Settings
 from truecost.running.pools.task import Finished, Task
 from truecost.runs import Instance, Status
 from truecost.space.space import Configuration
-
-FloatArray = NDArray[np.float64]
 
 
 def recorded_cell(task: Task) -> Cell:

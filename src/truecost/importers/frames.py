@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.matrix import longtable
@@ -137,7 +138,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     )
 
 
-def _timeouts(empty: NDArray[np.bool_], options: Options) -> str:
+def _timeouts(empty: BoolArray, options: Options) -> str:
     """A note on rows without a cost, which are timeouts where there is a cutoff."""
     if options.cutoff is not None:
         return f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts."
@@ -261,7 +262,7 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(name if name.isprintable() else repr(name) for name in names):.200}"
 
 
-def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], BoolArray]:
     """How each run ended, and which have not."""
     statuses = np.full(table.height, NO_STATUS, dtype=np.int8)
     if "status" not in table.columns:

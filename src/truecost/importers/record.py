@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
@@ -77,7 +78,7 @@ class Charged:
     known.
     """
 
-    costs: NDArray[np.float64]
+    costs: FloatArray
     statuses: NDArray[np.int8]
     low: float
     high: float
@@ -87,7 +88,7 @@ class Charged:
 
 
 def charge(
-    values: NDArray[np.float64],
+    values: FloatArray,
     statuses: NDArray[np.int8],
     options: Options,
     *,

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray
 from truecost.errors import InputError, prefixed
 from truecost.journal.design import Described, RunDesign, digest_of
 from truecost.journal.file import (
@@ -230,7 +230,7 @@ class Journal:
                     row_of_plan,
                 )
 
-    def done(self, plan: RunDesign) -> NDArray[np.bool_]:
+    def done(self, plan: RunDesign) -> BoolArray:
         """Which of the plan's runs are there: (runs, instances, configurations), in the plan's
         order.
         """
@@ -424,7 +424,7 @@ class Journal:
                 f"{self.path}: expected a sound journal, got damaged rows ({error})."
             ) from error
 
-    def judging(self, table: RunTable) -> NDArray[np.bool_]:
+    def judging(self, table: RunTable) -> BoolArray:
         """Which runs a search was not to see: those on instances it held out, or where it is about
         these instances, those with seeds behind the ones it trained with.
         """

@@ -9,6 +9,7 @@ import pydantic
 from numpy.typing import NDArray
 from pydantic import Field
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.runs import Status
 from truecost.stats.utility import Utility
@@ -116,12 +117,12 @@ class Metric(TomlTable):
     def charge(
         self,
         statuses: NDArray[np.int8],
-        cpu: NDArray[np.float64],
-        wall: NDArray[np.float64],
-        time: NDArray[np.float64],
-        value: NDArray[np.float64],
-        cap: NDArray[np.float64] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        cpu: FloatArray,
+        wall: FloatArray,
+        time: FloatArray,
+        value: FloatArray,
+        cap: FloatArray | None = None,
+    ) -> tuple[FloatArray, NDArray[np.int8]]:
         """The costs of runs with these outcomes, NaN for an aborted run; and their statuses under
         this metric's cutoff.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.journal.file import SEARCHES
 from truecost.journal.metric import Metric
@@ -33,18 +34,18 @@ class RunTable:
 
     configurations: tuple[str, ...]
     instances: tuple[str, ...]
-    configuration: NDArray[np.int64]
-    instance: NDArray[np.int64]
-    number: NDArray[np.int64]
-    seed: NDArray[np.int64]
+    configuration: IntArray
+    instance: IntArray
+    number: IntArray
+    seed: IntArray
     status: NDArray[np.int8]
-    cpu: NDArray[np.float64]
-    wall: NDArray[np.float64]
-    time: NDArray[np.float64]
-    value: NDArray[np.float64]
-    cap: NDArray[np.float64]
-    machine: NDArray[np.int64]
-    ahead: NDArray[np.bool_]
+    cpu: FloatArray
+    wall: FloatArray
+    time: FloatArray
+    value: FloatArray
+    cap: FloatArray
+    machine: IntArray
+    ahead: BoolArray
 
 
 def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
@@ -136,7 +137,7 @@ def _columns(connection: sqlite3.Connection, kind: str) -> dict[str, NDArray[Any
     return columns
 
 
-def places_of(ids: Sequence[int], values: NDArray[np.int64]) -> NDArray[np.int64]:
+def places_of(ids: Sequence[int], values: IntArray) -> IntArray:
     """The place of each value in a list of ids, -1 where it is not in it."""
     # By searching: a table of all ids up to the largest would be as large as a damaged file says.
     listed = np.array(ids, dtype=np.int64)
@@ -155,12 +156,12 @@ def first_of(first: Sequence[int], ids: Sequence[int]) -> list[int]:
 
 def ahead_of(
     size: tuple[int, int, int],
-    configuration: NDArray[np.int64],
-    instance: NDArray[np.int64],
-    number: NDArray[np.int64],
-    recent: NDArray[np.bool_],
+    configuration: IntArray,
+    instance: IntArray,
+    number: IntArray,
+    recent: BoolArray,
     last: int | None = None,
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Which runs of the plan under way come after one that is not there yet, or after the last that
     counts.
     """
@@ -175,7 +176,7 @@ def ahead_of(
     return inside & recent & (place >= (first if last is None else min(first, last)))
 
 
-def cost_matrix(table: RunTable, keep: NDArray[np.bool_], metric: Metric) -> CostMatrix:
+def cost_matrix(table: RunTable, keep: BoolArray, metric: Metric) -> CostMatrix:
     """The costs of some of the runs by a metric."""
     status = table.status[keep]
     configuration, instance, number = (

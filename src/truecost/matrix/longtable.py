@@ -34,6 +34,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix.files import fields_of, without_preamble
 from truecost.runs import NO_SEED, NO_STATUS, Status
@@ -192,14 +193,14 @@ def to_arrays(
 
 
 def from_arrays(
-    costs: NDArray[np.float64],
+    costs: FloatArray,
     configurations: Sequence[str],
     instances: Sequence[str],
     low: float,
     high: float,
     *,
     statuses: NDArray[np.int8] | None,
-    seeds: NDArray[np.int64] | None,
+    seeds: IntArray | None,
     cutoff: float | None = None,
     utility: str | None = None,
     families: Sequence[str] | None = None,
@@ -233,7 +234,7 @@ def from_arrays(
     )
 
 
-def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]]:
+def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], IntArray]:
     """The different names in order of appearance, and each row's place among them."""
     column = table[name]
     if not (column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()):
@@ -245,7 +246,7 @@ def _codes(table: pl.DataFrame, name: str) -> tuple[list[str], NDArray[np.int64]
     return names.to_list(), codes.to_numpy()
 
 
-def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
+def _run_places(table: pl.DataFrame) -> IntArray:
     """Each row's place along the axis of runs."""
     if "run" in table.columns:
         run = _without_gaps(whole_numbers(table, "run"), "a number")
@@ -266,7 +267,7 @@ def _run_places(table: pl.DataFrame) -> NDArray[np.int64]:
     return np.zeros(table.height, dtype=np.int64)
 
 
-def _refuse_duplicates(table: pl.DataFrame, flat: NDArray[np.int64], cells: int) -> None:
+def _refuse_duplicates(table: pl.DataFrame, flat: IntArray, cells: int) -> None:
     taken = np.zeros(cells, dtype=np.bool_)
     taken[flat] = True
     if int(taken.sum()) == flat.size:
@@ -392,7 +393,7 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
 
 
 def family_labels(
-    table: pl.DataFrame, instance: NDArray[np.int64], number: int, name: str = "family"
+    table: pl.DataFrame, instance: IntArray, number: int, name: str = "family"
 ) -> list[str] | None:
     """The family of each instance, given the instance of each row; None without the
     column. One instance has one family.

@@ -18,12 +18,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from truecost.arrays import FloatArray
 from truecost.errors import TruecostError
 
-FloatArray = NDArray[np.float64]
 Changes = frozenset[int]
 Measure = Callable[[Sequence[Changes], int], FloatArray]
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.race import _rules
@@ -29,9 +29,6 @@ from truecost.race import policy as race
 from truecost.race.heats import Heats
 from truecost.stats import confidence
 from truecost.stats.random import Rng, generator
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 BUDGETS: Final = (0.05, 0.2, 0.6)
 OURS: Final = "truecost"

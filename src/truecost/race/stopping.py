@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.judge import looks
 from truecost.judge.margin import Margin
 from truecost.judge.question import Primary
@@ -25,8 +25,6 @@ from truecost.stats.inversion import ONE, Goal, planned
 from truecost.stats.quantities import DIFFERENCE, RATIO, WINS, Quantity
 from truecost.stats.sample import Design, Sample, Side, opposite
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Why = Literal[
     "better", "worse", "within margin", "beyond margin", "instances", "budget", "forecast"
 ]

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
 from truecost.importers.registry import Candidate, Importer
@@ -253,7 +254,7 @@ def _names(file: Path, root: Path) -> tuple[str, str]:
     return parts[0], str(Path(*parts[1:]).with_suffix(""))
 
 
-def _cutoff(caps: NDArray[np.float64], options: Options) -> tuple[float, tuple[str, ...]]:
+def _cutoff(caps: FloatArray, options: Options) -> tuple[float, tuple[str, ...]]:
     """The cutoff of the running times, the largest that a call asks for: configurators lower it to
     cap runs.
     """

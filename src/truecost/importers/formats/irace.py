@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.importers import rdata
 from truecost.importers.rdata import NA_INTEGER, NUMBERS, RValue
@@ -119,7 +120,7 @@ def _need(log: RValue, name: str, kinds: tuple[str, ...]) -> RValue:
     return value
 
 
-def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
+def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], FloatArray]:
     """Names of rows and columns, and the numbers of a matrix of R."""
     dim = matrix.attributes.get("dim", rdata.NULL)
     sizes = tuple(int(size) for size in dim.values) if dim.kind == "integer" else ()
@@ -142,7 +143,7 @@ def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], NDArray[np.
     return rows, columns, values.reshape(sizes, order="F")
 
 
-def _pairs(log: RValue, rows: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(log: RValue, rows: list[str]) -> tuple[IntArray, IntArray]:
     """Instance number and seed of each row of the experiments, by the row's name."""
     pairs = log.get("state", "instances_log")
     if pairs.kind != "list":
@@ -174,7 +175,7 @@ def _pairs(log: RValue, rows: list[str]) -> tuple[NDArray[np.int64], NDArray[np.
     return instance[place], seed[place]
 
 
-def _whole(vector: RValue, what: str) -> NDArray[np.int64]:
+def _whole(vector: RValue, what: str) -> IntArray:
     problem = f"expected whole numbers as {what} in the log of irace, got"
     if vector.kind not in NUMBERS:
         raise InputError(f"{problem} {'nothing' if vector.kind == 'null' else vector.kind}.")
@@ -222,13 +223,13 @@ def _instance_names(scenario: RValue, most: int) -> list[str]:
     return [str(number + 1) for number in range(most)]
 
 
-def _places(labels: Sequence[str]) -> NDArray[np.int64]:
+def _places(labels: Sequence[str]) -> IntArray:
     """Which pair of its instance each pair is, by the instances' names."""
     named = pl.DataFrame({"instance": labels}, schema={"instance": pl.String})
     return named.select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
 
 
-def _statuses(values: NDArray[np.float64], bound: float | None) -> NDArray[np.int8]:
+def _statuses(values: FloatArray, bound: float | None) -> NDArray[np.int8]:
     """Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a
     timeout.
     """
@@ -240,7 +241,7 @@ def _statuses(values: NDArray[np.float64], bound: float | None) -> NDArray[np.in
 
 
 def _penalty(
-    scenario: RValue, values: NDArray[np.float64], bound: float | None
+    scenario: RValue, values: FloatArray, bound: float | None
 ) -> tuple[float | None, list[str]]:
     """What a timeout costs, in bounds: irace's boundPar, or what the runner itself prints."""
     par = scenario.number("boundPar")
@@ -271,7 +272,7 @@ def _obstacle(scenario: RValue) -> str | None:
     return None
 
 
-def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> NDArray[np.float64]:
+def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> FloatArray:
     """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for
     others: rows × columns.
     """
@@ -289,7 +290,7 @@ def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> NDA
     return caps
 
 
-def _history(log: RValue) -> dict[str, NDArray[np.float64]]:
+def _history(log: RValue) -> dict[str, FloatArray]:
     """The columns of irace's log of experiments: a data frame from 4.0 on, a matrix before."""
     history = log.get("state", "experiment_log") or log.get("experimentLog")
     if history.kind in NUMBERS:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, number_or_nan, only_folder
 from truecost.importers.registry import Candidate, Importer
@@ -232,7 +233,7 @@ def _scenario(folder: Path) -> Mapping[str, Any]:
     return scenario
 
 
-def _costs(column: list[Any], objective: str | None, names: list[str]) -> NDArray[np.float64]:
+def _costs(column: list[Any], objective: str | None, names: list[str]) -> FloatArray:
     kinds = set(map(type, column))
     if list in kinds:
         widths = {len(cost) for cost in column if type(cost) is list}
@@ -264,13 +265,13 @@ def _place(objective: str | None, names: list[str], width: int) -> int:
     )
 
 
-def _elapsed(columns: Columns) -> NDArray[np.float64]:
+def _elapsed(columns: Columns) -> FloatArray:
     """Seconds from start to end: the field `time` is 0 for a trial that timed out."""
     start, end = (_numbers(columns[name], name) for name in ("starttime", "endtime"))
     return end - start
 
 
-def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
+def _numbers(column: list[Any], name: str) -> FloatArray:
     if not set(map(type, column)) <= {int, float, type(None)}:
         wrong = next(value for value in column if type(value) not in (int, float, type(None)))
         raise InputError(f"expected numbers as {name} in {HISTORY}, got {wrong!r:.60}.")
@@ -309,12 +310,12 @@ def _stopped(
 
 
 def _capped(
-    values: NDArray[np.float64],
+    values: FloatArray,
     statuses: NDArray[np.int8],
     columns: Columns,
     scenario: Mapping[str, Any],
     notes: list[str],
-) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+) -> tuple[FloatArray, NDArray[np.int8]]:
     """Trials that SMAC's capping stopped below the cutoff, with their cap as the cost.
 
     SMAC gives each trial a `cutoff` and does not keep it. So only the target can tell: by the
@@ -348,11 +349,11 @@ def _capped(
 
 def _at_budget(
     column: list[Any],
-    keep: NDArray[np.bool_],
+    keep: BoolArray,
     wanted: float | None,
     left_out: dict[str, int],
     notes: list[str],
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     budgets = _numbers(column, "budget")
     seen = np.unique(budgets[keep & ~np.isnan(budgets)])
     if seen.size == 0:
@@ -363,7 +364,7 @@ def _at_budget(
     if chosen not in seen:
         budgets_seen = ", ".join(f"{budget:g}" for budget in seen[:20])
         raise InputError(f"expected one of the budgets {budgets_seen}, got {chosen:g}.")
-    at: NDArray[np.bool_] = budgets == chosen
+    at: BoolArray = budgets == chosen
     if other := int((keep & ~at).sum()):
         left_out["at another budget"] = other
         notes.append(
