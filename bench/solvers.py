@@ -32,8 +32,7 @@ from truecost.campaigns.configure import configure
 from truecost.library.catalogue import SCENARIOS
 from truecost.library.exporting import export
 from truecost.library.exporting import space as space_of
-from truecost.running.caller import Caller
-from truecost.running.execute import execute
+from truecost.running.execute import Caller, execute
 from truecost.running.scenario import Scenario
 from truecost.running.slots import Slot
 from truecost.runs import Status

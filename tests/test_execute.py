@@ -14,7 +14,7 @@ import pytest
 from starting import Started, Starter
 
 from truecost.errors import InputError
-from truecost.running import cores, execute, machine
+from truecost.running import execute, machine
 from truecost.running.slots import Ended, LostSlotError, Slot, control_group
 from truecost.running.tables import Limits
 from truecost.running.targets.wrapper import read_wrapper
@@ -373,14 +373,14 @@ def test_cores_are_claimed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """Two gatherings on one machine would put their solvers on the same cores."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     number = len(machine.cores())
-    with cores.claimed_cores(number) as first:
+    with machine.claimed_cores(number) as first:
         assert sorted(first) == [(core,) for core in sorted(machine.cores())]
-        with pytest.raises(InputError, match="another truecost"), cores.claimed_cores(1):
+        with pytest.raises(InputError, match="another truecost"), machine.claimed_cores(1):
             pass
-    with cores.claimed_cores(None) as again:
+    with machine.claimed_cores(None) as again:
         assert again == first
     with (
         pytest.raises(InputError, match=r"expected at most \d+ `workers`, one per core"),
-        cores.claimed_cores(number + 1),
+        machine.claimed_cores(number + 1),
     ):
         pass

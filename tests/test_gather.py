@@ -22,7 +22,7 @@ from truecost.campaigns.campaign import Progress
 from truecost.campaigns.gather import design_of, forecast, tasks
 from truecost.matrix import provenance
 from truecost.running import slots
-from truecost.running.caller import Caller
+from truecost.running.execute import Caller
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.usefixtures("own_locks")

@@ -28,7 +28,7 @@ from truecost.library.kissat import launch as kissat_launch
 from truecost.library.lkh import launch as lkh_launch
 from truecost.library.qcp import check as qcp_check
 from truecost.library.satenstein.arguments import build as satenstein_arguments
-from truecost.running.caller import Caller
+from truecost.running.execute import Caller
 from truecost.running.scenario import Scenario
 from truecost.runs import Status
 from truecost.space.space import Space

@@ -5,7 +5,7 @@ import pytest
 import scenarios
 
 from truecost import InputError, Journal, Scenario, gather
-from truecost.running.caller import Caller
+from truecost.running.execute import Caller
 from truecost.space.space import Space
 
 COMMAND = {"kind": "command", "command": ["./print.sh", "{instance}", "{arguments}"]}

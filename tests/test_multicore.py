@@ -11,7 +11,7 @@ import scenarios
 from commands import Run as RunCommand
 
 from truecost import InputError, Journal, Scenario, gather
-from truecost.running import cores, machine, slots
+from truecost.running import machine, slots
 from truecost.running._processes import PROCESSES, Group
 from truecost.running.slots import Slot
 from truecost.running.tables import Limits
@@ -62,22 +62,22 @@ def eight_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("eight_cores")
 def test_cores_of_a_run_are_near_each_other() -> None:
     """Threads of one solver would be on two memory nodes, or two of them on one core."""
-    with cores.claimed_cores(None, 2) as claimed:
+    with machine.claimed_cores(None, 2) as claimed:
         assert claimed == [(0, 2), (4, 6), (1, 3), (5, 7)]
-    with cores.claimed_cores(2, 3) as claimed:
+    with machine.claimed_cores(2, 3) as claimed:
         assert claimed == [(0, 2, 4), (1, 3, 5)]
         # What is left on each node makes one more, better than none.
-        with cores.claimed_cores(1, 2) as spare:
+        with machine.claimed_cores(1, 2) as spare:
             assert spare == [(6, 7)]
     with (
         pytest.raises(InputError, match=r"at most 2 `workers`, each with the 4 cores"),
-        cores.claimed_cores(3, 4),
+        machine.claimed_cores(3, 4),
     ):
         pass
     with (
-        cores.claimed_cores(1),
+        machine.claimed_cores(1),
         pytest.raises(InputError, match="another truecost"),
-        cores.claimed_cores(2, 4),
+        machine.claimed_cores(2, 4),
     ):
         pass
 

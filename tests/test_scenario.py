@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from truecost import InputError, Scenario, Status
 from truecost.journal.metric import Metric
-from truecost.running.caller import Caller
+from truecost.running.execute import Caller
 from truecost.running.targets.irace import read_answer
 from truecost.running.targets.wrapper import read_wrapper
 

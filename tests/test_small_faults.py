@@ -12,8 +12,7 @@ import pytest
 import scenarios
 
 from truecost import Journal, Scenario, Status, gather
-from truecost.running.cores import claimed_cores
-from truecost.running.machine import cores
+from truecost.running.machine import claimed_cores, cores
 
 COMMAND: dict[str, Any] = {
     "kind": "command",

@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from truecost.library import catalogue
 from truecost.race.surrogate import Surrogate, effects_of
 from truecost.space import learning
-from truecost.space.learning import FIRST, MOST, Learner
-from truecost.space.points import Coordinates
+from truecost.space.learning import FIRST, MOST, Coordinates, Learner
 from truecost.space.space import Space
 
 MIXED = """

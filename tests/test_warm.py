@@ -7,8 +7,7 @@ import pytest
 import scenarios
 
 from truecost import InputError, Journal, Scenario, Status, gather
-from truecost.running.caller import Caller
-from truecost.running.execute import execute
+from truecost.running.execute import Caller, execute
 from truecost.running.slots import Slot
 from truecost.runs import Outcome
 

@@ -52,22 +52,15 @@ def _machine() -> list[Finding]:
     share = "" if quota is None else f"; a quota gives the time of {quota:g}"
     state = ", ".join(f"{name} {value}" for name, value in sorted(conditions().items()))
     return [
-        Finding(
-            area="machine",
-            name="python",
-            there=True,
-            detail=f"{platform.python_version()} at {sys.executable}",
-        ),
-        Finding(area="machine", name="truecost", there=True, detail=metadata.version("truecost")),
-        Finding(
-            area="machine",
-            name="threads",
-            there=True,
-            detail=f"{allowed} of {os.cpu_count()} processors may be used{share}: "
+        Finding(area="machine", name=name, there=True, detail=detail)
+        for name, detail in {
+            "python": f"{platform.python_version()} at {sys.executable}",
+            "truecost": metadata.version("truecost"),
+            "threads": f"{allowed} of {os.cpu_count()} processors may be used{share}: "
             f"{len(cores())} workers",
-        ),
-        Finding(area="machine", name="conditions", there=True, detail=state),
-        Finding(area="machine", name="memory", there=True, detail=f"{memory:.1f} GiB"),
+            "conditions": state,
+            "memory": f"{memory:.1f} GiB",
+        }.items()
     ]
 
 
@@ -144,33 +137,27 @@ def _limits() -> list[Finding]:
 
 
 def _solvers() -> list[Finding]:
-    found = []
+    findings = []
     for name, (program, distribution) in SOLVERS.items():
         path, version = shutil.which(program), _version(distribution)
-        if path:
-            detail = path
-        elif version:
+        detail = path or f"neither {program} on PATH nor the package {distribution}"
+        if version and not path:
             detail = f"in the package {distribution} {version}"
-        else:
-            detail = f"neither {program} on PATH nor the package {distribution}"
-        found.append(
-            Finding(
-                area="solvers", name=name, there=not detail.startswith("neither"), detail=detail
-            )
-        )
-    return found
+        there = bool(path or version)
+        findings.append(Finding(area="solvers", name=name, there=there, detail=detail))
+    return findings
 
 
 def _extras() -> list[Finding]:
-    found = []
+    findings = []
     for extra, distributions in EXTRAS.items():
         versions = {name: _version(name) for name in distributions}
         missing = [name for name, version in versions.items() if version is None]
         detail = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
         if missing:
             detail = f"not installed: {', '.join(missing)}"
-        found.append(Finding(area="extras", name=extra, there=not missing, detail=detail))
-    return found
+        findings.append(Finding(area="extras", name=extra, there=not missing, detail=detail))
+    return findings
 
 
 def _version(distribution: str) -> str | None:

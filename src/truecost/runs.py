@@ -185,7 +185,7 @@ class Step(NamedTuple):
     configurations: tuple[str, ...]
 
 
-def _is_usual(terms: "Watched | Fixed") -> bool:
+def is_usual(terms: "Watched | Fixed") -> bool:
     """Whether statements are about new instances like these."""
     return (terms.sampled, terms.about) == ("instance", "new")
 
@@ -205,7 +205,6 @@ class Watched(NamedTuple):
     sampled: Literal["instance", "family"] = "instance"
     about: Literal["new", "these"] = "new"
     population: int | None = None
-    usual = property(_is_usual)
 
 
 class Fixed(NamedTuple):
@@ -215,7 +214,6 @@ class Fixed(NamedTuple):
     sampled: Literal["instance", "family"] = "instance"
     about: Literal["new", "these"] = "new"
     population: int | None = None
-    usual = property(_is_usual)
 
 
 class RunPlan(NamedTuple):

@@ -273,12 +273,14 @@ class AdaptiveIntensifier(Intensifier):
         worst = max(finite)
         reference = self.runhistory.get_config_id(incumbent)
         costs = [(key, cost if math.isfinite(cost) else worst) for key, cost in done]
-        own = {(key.instance, key.seed): cost for key, cost in costs if key.config_id == reference}
+        known = {
+            (key.instance, key.seed): cost for key, cost in costs if key.config_id == reference
+        }
         place = {instance: i for i, instance in enumerate(self._instances)}
         pairs = [
-            (key.config_id, place.get(key.instance, -1), cost - own[key.instance, key.seed])
+            (key.config_id, place.get(key.instance, -1), cost - known[key.instance, key.seed])
             for key, cost in costs
-            if key.config_id != reference and (key.instance, key.seed) in own
+            if key.config_id != reference and (key.instance, key.seed) in known
         ]
         if not pairs:
             return None

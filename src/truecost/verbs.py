@@ -17,9 +17,8 @@ from truecost.judge.scope import About, Sampled
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import Weight, checked_weights, weights_in
-from truecost.matrix.identity import named_once
 from truecost.matrix.imported import Import
-from truecost.matrix.pairing import paired
+from truecost.matrix.pairing import named_once, paired
 from truecost.runs import Trajectory
 from truecost.stats.random import Rng
 
@@ -276,8 +275,8 @@ def _named_once(
         # `validate` has seen to it that its instances are new.
         return named_once(log, None)[0], test
     if test is None:
-        log, own = named_once(log, log.test)
-        return replace(log, test=own), None
+        log, matrix = named_once(log, log.test)
+        return replace(log, test=matrix), None
     log, matrix = named_once(log, test.matrix if isinstance(test, Import) else test)
     assert matrix is not None  # noqa: S101 - there was one
     return log, replace(test, matrix=matrix) if isinstance(test, Import) else matrix

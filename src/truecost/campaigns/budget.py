@@ -34,16 +34,16 @@ class Budget:
     @classmethod
     def parse(cls, text: str) -> "Budget":
         """From `5000runs`, `30s`, `90min`, `2h` or `1.5d`; thousands may be separated."""
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"\s*(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d)\s*", re.sub(r"[,_]", "", text), re.ASCII
         )
-        if found is None:
+        if match is None:
             raise InputError(
                 f"expected a `budget` such as 5000runs, 30s, 90min, 2h or 1.5d, got {text!r:.40}."
             )
-        if found[2] in SECONDS:
-            return cls(amount=float(found[1]) * SECONDS[found[2]], unit="seconds")
-        return cls(amount=float(found[1]), unit="runs")
+        if match[2] in SECONDS:
+            return cls(amount=float(match[1]) * SECONDS[match[2]], unit="seconds")
+        return cls(amount=float(match[1]), unit="runs")
 
     def __str__(self) -> str:
         if self.unit == "runs":

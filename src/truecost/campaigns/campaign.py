@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, Unpack
 
 from truecost.campaigns.budget import Budget
-from truecost.campaigns.first_runs import (
+from truecost.campaigns.doubts import (
     FIRST_RUNS,
     cost_outside,
     fault,
@@ -22,8 +22,8 @@ from truecost.campaigns.first_runs import (
     was_aborted,
 )
 from truecost.errors import InputError
+from truecost.journal.file import Kind
 from truecost.journal.journal import Journal
-from truecost.journal.opening import Kind
 from truecost.running.pools import PoolLike, open_pool
 from truecost.running.pools.task import Finished, Pool, Task
 from truecost.running.scenario import Scenario
@@ -106,6 +106,9 @@ class Execution(TypedDict, total=False):
 class Campaign:
     """A journal open for writing, and a pool that is opened when the first run is to be made: what
     is finished needs none.
+
+    It feeds the pool, writes down what comes back, first of all, and remembers whether any run ever
+    came through.
     """
 
     def __init__(
@@ -113,28 +116,27 @@ class Campaign:
         scenario: Scenario,
         journal: str | os.PathLike[str],
         kind: Kind,
-        *,
-        pool: PoolLike = None,
-        pin: bool = True,
-        keep_going: bool = False,
-        progress: Callable[[Progress], None] | None = None,
-        waiting: Callable[[str], None] | None = None,
-        workers: int | None = None,
-        dask: str | None = None,
+        **execution: Unpack[Execution],
     ) -> None:
-        for name, value in (("workers", workers), ("dask", dask)):
+        self._where = execution.get("pool")
+        for name, value in (("workers", execution.get("workers")), ("dask", execution.get("dask"))):
             if value is not None:
                 warnings.warn(f"`{name}` is now `pool`.", DeprecationWarning, stacklevel=4)
-                pool = value
-        self.scenario, self.keep_going = scenario, keep_going
-        self._pool, self._pin, self._waiting = pool, pin, waiting
-        self._progress = progress
+                self._where = value
+        self.scenario, self._execution = scenario, execution
+        self._keep_going = execution.get("keep_going", False)
+        self._progress, waiting = execution.get("progress"), execution.get("waiting")
         self._stack = ExitStack()
         self.book = self._stack.enter_context(
-            Journal.write(journal, scenario, kind, start_over=not keep_going)
+            Journal.write(journal, scenario, kind, start_over=not self._keep_going)
         )
         if self.book.set_aside is not None and waiting is not None:
             waiting(f"Runs that all crashed alike are set aside: {self.book.set_aside}")
+        # Where a run once came through, the scenario is known to be right.
+        self._proven = self._keep_going or self.book.answered(scenario.metric)
+        self._failed: list[Finished] = []
+        # Runs that came back, and runs that the pool has.
+        self._seen = self._out = 0
 
     def __enter__(self) -> "Campaign":
         return self
@@ -145,36 +147,28 @@ class Campaign:
     @cached_property
     def pool(self) -> Pool:
         """Where runs are made."""
+        pin, waiting = self._execution.get("pin", True), self._execution.get("waiting")
         return self._stack.enter_context(
-            open_pool(self.scenario, self._pool, pin=self._pin, waiting=self._waiting)
+            open_pool(self.scenario, self._where, pin=pin, waiting=waiting)
         )
-
-    @cached_property
-    def collector(self) -> "Collector":
-        """Who has runs made there."""
-        return Collector(self.scenario, self.book, self.pool, keep_going=self.keep_going)
 
     def make(self, tasks: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
         """Have these runs made; `take` gets them as they are written down."""
         # Those of the journal are counted before the first new one is written.
-        outcomes = self._outcomes
-
-        def counted(finished: list[Finished]) -> None:
+        outcomes, tasks = self._outcomes, iter(tasks)
+        while True:
+            # Two tasks per worker, so that none waits for us between two runs.
+            while self._out < 2 * self.pool.workers and (task := next(tasks, None)) is not None:
+                self.submit(task)
+            if not self._out:
+                break
+            finished = self.wait()
             outcomes.update(run.outcome.status for run in finished)
             take(finished)
-
-        self.collector.collect(tasks, counted)
 
     @cached_property
     def _outcomes(self) -> Counter[Status]:
         return Counter(map(Status, self.book.table().status.tolist() if self.watched else ()))
-
-    def refuse_failures(self) -> None:
-        """Refuse a scenario of which no run ever came through, though the runs were too few to say
-        so before.
-        """
-        if "collector" in self.__dict__:
-            self.collector.refuse_failures()
 
     @property
     def watched(self) -> bool:
@@ -186,36 +180,9 @@ class Campaign:
         if self._progress is not None:
             self._progress(replace(progress, outcomes=dict(self._outcomes)))
 
-
-class Collector:
-    """Feeds a pool and writes down what comes back, first of all; remembers whether any run ever
-    came through.
-    """
-
-    def __init__(self, scenario: Scenario, book: Journal, pool: Pool, *, keep_going: bool) -> None:
-        self._scenario, self._book, self._pool = scenario, book, pool
-        self._keep_going = keep_going
-        # Where a run once came through, the scenario is known to be right.
-        self._proven = keep_going or book.answered(scenario.metric)
-        self._failed: list[Finished] = []
-        self._seen = 0
-        # Runs that the pool has.
-        self._out = 0
-
-    def collect(self, waiting: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
-        """Have these runs done; `take` gets them as they are written down."""
-        waiting = iter(waiting)
-        while True:
-            # Two tasks per worker, so that none waits for us between two runs.
-            while self._out < 2 * self._pool.workers and (task := next(waiting, None)) is not None:
-                self.submit(task)
-            if not self._out:
-                break
-            take(self.wait())
-
     def submit(self, task: Task) -> None:
-        """Have a run done."""
-        self._pool.submit(task)
+        """Have a run made."""
+        self.pool.submit(task)
         self._out += 1
 
     def wait(self) -> list[Finished]:
@@ -231,24 +198,22 @@ class Collector:
         return finished
 
     def _written(self) -> list[Finished]:
-        finished = self._pool.wait()
+        finished = self.pool.wait()
         self._out -= len(finished)
-        self._book.add(
-            [(run.run, run.machine) for run in finished],
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        ended = datetime.now(UTC).isoformat(timespec="seconds")
+        self.book.add([(run.run, run.machine) for run in finished], ended)
         return finished
 
     def _trouble(self, run: Finished) -> str | None:
         """Why to stop after this run; None if there is no reason."""
-        scenario, path = self._scenario, self._book.path
+        scenario, path = self.scenario, self.book.path
         self._seen += 1
         if run.outcome.status == Status.ABORTED:
             return was_aborted(scenario, run)
         # Later on, a night of runs is worth more than the news: then the summary tells.
         early = self._seen <= FIRST_RUNS and not self._keep_going
         if early and outside(scenario.metric, run.outcome):
-            return cost_outside(scenario, path, self._book.kind, run)
+            return cost_outside(scenario, path, self.book.kind, run)
         if not self._proven:
             self._proven = fault(scenario.metric, run.outcome) is None
             self._failed.append(run)
@@ -257,6 +222,8 @@ class Collector:
         return None
 
     def refuse_failures(self) -> None:
-        """Refuse a scenario of which no run ever came through."""
+        """Refuse a scenario of which no run ever came through, though the runs were too few to say
+        so before.
+        """
         if not self._proven and self._failed:
-            raise InputError(none_came_through(self._scenario, self._book.path, self._failed))
+            raise InputError(none_came_through(self.scenario, self.book.path, self._failed))

@@ -19,7 +19,7 @@ takes a part of delta, and they stay held out.
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -54,6 +54,10 @@ HELD_OUT = 3
 STARTED = 5
 # What the choice of these is drawn from, beside the seed.
 SPLIT = 1
+ADOPTED = (
+    "truecost 0.2 began this search. Its runs count; since then every heat has an order of runs of "
+    "its own."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,13 +169,13 @@ def configure(
         raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
     if margin is not None:
         Margin.parse(margin)
-    shown = {"margin": margin, "sampled": sampled, "about": about}
+    statement = {"margin": margin, "sampled": sampled, "about": about}
     scenario.refuse_without_default()
     if isinstance(start, Import):
         start = starting_points(start, scenario.space)
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with Campaign(scenario, journal, "configure", **execution) as campaign:
-        book, settings = campaign.book, _begin(campaign, asked, runs, seed, shown, start)
+        book, settings = campaign.book, _begin(campaign, asked, runs, seed, statement, start)
         search = Search(campaign, settings, policy)
         budgets = searchlog.budgets_of(book, settings)
         if asked is not None and asked.amount > budgets[-1]:
@@ -215,9 +219,11 @@ def settings_for(
     runs: int | None,
     seed: int | None,
     workers: int,
-    shown: Mapping[str, str | None] | None = None,
+    statement: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """What a new search is begun with; `shown` has the margin, and what statements are about."""
+    """What a new search is begun with: the instances to train on and those that judge follow from
+    its seed, its budget and what the `statement` is to be about.
+    """
     if budget is None:
         raise InputError(
             "expected a `budget` for a new search, 2h or 5000runs for instance, got none."
@@ -231,56 +237,45 @@ def settings_for(
             f"expected at least 1 run per instance and a seed from 0, got {runs} and the seed "
             f"{seed}."
         )
-    settings = Settings(
+    statement = statement or {}
+    sampled: Any = statement.get("sampled") or "instance"
+    about: Any = statement.get("about") or "new"
+    if (sampled, about) not in SCOPES:
+        raise InputError(
+            "expected `sampled` and `about` of a search to be instance and new, family and new, or "
+            f"instance and these; got {sampled} and {about}."
+        )
+    units = _units(scenario, sampled)
+    order = np.random.default_rng([seed, SPLIT]).permutation(len(units))
+    least = max(1, round(len(units) / HELD_OUT)) if len(units) > 1 else 0
+    # More runs on the same instances hardly tighten a limit, more instances do: as many as there
+    # will be runs for.
+    size = sum(map(len, units)) / max(len(units), 1)
+    pairs = math.floor(KEPT * budget.amount / 2 / size) if budget.unit == "runs" else least
+    hidden = max(least, min(pairs, len(units) // 2))
+    training, judging = sorted(order[hidden:]), order[:hidden]
+    if about == "these":
+        # These are all there are: new seeds judge.
+        training, judging = sorted(order), order
+    return Settings(
         budget=budget.amount,
         unit=budget.unit,
         workers=workers,
         runs=runs,
         seed=seed,
         metric=scenario.metric.model_dump_json(),
-        training=(),
-        held_out=(),
-        margin=(shown or {}).get("margin"),
-    )
-    return _split(scenario, settings, shown or {})
-
-
-def _split(scenario: Scenario, settings: Settings, shown: Mapping[str, str | None]) -> Settings:
-    """The settings with the instances to train on and those that judge."""
-    units, scope = _units(scenario, shown.get("sampled"), shown.get("about"))
-    order = np.random.default_rng([settings.seed, SPLIT]).permutation(len(units))
-    least = max(1, round(len(units) / HELD_OUT)) if len(units) > 1 else 0
-    # More runs on the same instances hardly tighten a limit, more instances do: as many as there
-    # will be runs for.
-    size = sum(map(len, units)) / max(len(units), 1)
-    pairs = math.floor(KEPT * settings.budget / 2 / size) if settings.unit == "runs" else least
-    hidden = max(least, min(pairs, len(units) // 2))
-    training, judging = sorted(order[hidden:]), order[:hidden]
-    if scope[1] == "these":
-        # These are all there are: new seeds judge.
-        training, judging = sorted(order), order
-    return replace(
-        settings,
         training=tuple(name for place in training for name in units[place]),
         held_out=tuple(name for place in judging for name in units[place]),
-        sampled=scope[0],
-        about=scope[1],
+        margin=statement.get("margin"),
+        sampled=sampled,
+        about=about,
     )
 
 
-def _units(
-    scenario: Scenario, sampled: str | None, about: str | None
-) -> tuple[list[list[str]], tuple[Any, Any]]:
-    """The instances that are held out together or not at all; and what statements are about."""
-    scope = sampled or "instance", about or "new"
-    if scope not in SCOPES:
-        raise InputError(
-            "expected `sampled` and `about` of a search to be instance and new, family and new, or "
-            f"instance and these; got {scope[0]} and {scope[1]}."
-        )
-    names = [[instance.name] for instance in scenario.instances]
-    if scope[0] == "instance":
-        return names, scope
+def _units(scenario: Scenario, sampled: str) -> list[list[str]]:
+    """The instances that are held out together or not at all."""
+    if sampled == "instance":
+        return [[instance.name] for instance in scenario.instances]
     if not all(FAMILY in instance.extras for instance in scenario.instances):
         raise InputError(f"{scenario.path}: instances: expected families = …, got none.")
     families: dict[str, list[str]] = {}
@@ -288,7 +283,7 @@ def _units(
         families.setdefault(instance.extras[FAMILY], []).append(instance.name)
     if len(families) < 2:
         raise InputError(f"{scenario.path}: expected several families to hold some out, got one.")
-    return list(families.values()), scope
+    return list(families.values())
 
 
 def _begin(
@@ -296,20 +291,21 @@ def _begin(
     budget: Budget | None,
     runs: int | None,
     seed: int | None,
-    shown: dict[str, str | None],
+    statement: Mapping[str, Any],
     start: Sequence[Configuration],
 ) -> Settings:
     """Begin a search, unless the journal has one; what that was begun with is not changed."""
     book, scenario = campaign.book, campaign.scenario
     settings = searchlog.settings_of(book)
     if settings is None:
-        settings = settings_for(scenario, budget, runs, seed, campaign.pool.workers, shown)
+        workers = campaign.pool.workers
+        settings = settings_for(scenario, budget, runs, seed, workers, statement)
         searchlog.begin(book, settings, start)
-    there = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
-    if budget is not None and (budget.unit != there.unit or budget.amount < there.amount):
+    latest = Budget(amount=searchlog.budgets_of(book, settings)[-1], unit=settings.unit)
+    if budget is not None and (budget.unit != latest.unit or budget.amount < latest.amount):
         raise InputError(
-            f"{book.path}: expected the budget of the search, {there}, or a larger one of the same "
-            f"kind, got {budget}. Give one, or begin another `journal`."
+            f"{book.path}: expected the budget of the search, {latest}, or a larger one of the "
+            f"same kind, got {budget}. Give one, or begin another `journal`."
         )
     given = [
         ("runs per instance:", runs, settings.runs),
@@ -318,7 +314,7 @@ def _begin(
     ]
     refuse_changes(book, "search", given, "every decision depends on it")
     refuse_missing(campaign, settings, "search")
-    given = [(name, value, getattr(settings, name)) for name, value in shown.items()]
+    given = [(name, value, getattr(settings, name)) for name, value in statement.items()]
     refuse_changes(book, "search", given, "it is fixed before any cost is seen")
     before = searchlog.start_of(book)
     if start and [first.name for first in start] != [first.name for first in before]:
@@ -365,16 +361,7 @@ def report_of(
         reason=reason,
         notes=(
             *search.doubts(),
-            *_adopted(search),
+            *([] if search.adopted is None else [ADOPTED]),
             *doubts(table, book.machines(), scenario.metric),
         ),
     )
-
-
-def _adopted(search: Search) -> list[str]:
-    if search.adopted is None:
-        return []
-    return [
-        "truecost 0.2 began this search. Its runs count; since then every heat has an order of "
-        "runs of its own."
-    ]

@@ -13,7 +13,7 @@ Everything follows from the runs in the journal, so that it is resumed by callin
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -23,8 +23,8 @@ from truecost.arrays import FloatArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.changes import Change, changed, changes_between, guessed_losses
-from truecost.campaigns.entry import contestants_of, unseen
 from truecost.campaigns.recorded import Runner, refuse_missing
+from truecost.campaigns.terms import contestants_of, unseen
 from truecost.errors import InputError
 from truecost.journal import searchlog
 from truecost.journal.journal import refuse_changes
@@ -175,12 +175,8 @@ def explain(
     if not np.isfinite(scenario.metric.range()).all():
         raise InputError(f"{scenario.path}: metric: expected low and high to explain a winner.")
     if isinstance(log, Import):
-        winner, rival = (
-            contestant.configuration
-            for contestant in contestants_of(
-                log, scenario, configuration=configuration, default=default
-            )
-        )
+        contestants = contestants_of(log, scenario, configuration, default)
+        winner, rival = (contestant.configuration for contestant in contestants)
     else:
         winner, rival = scenario.space.configuration_of(log), scenario.space.default()
     changes = changes_between(scenario.space, rival, winner)
@@ -312,23 +308,16 @@ class _Study:
         costs = self._measure([frozenset(), everything, kept], count).mean(axis=1).tolist()
         tested = self._test(dict.fromkeys([self._default.name, winner.name, simplified.name]))
         assessments = self._assess(winner, simplified, delta / 2) if tested else (None, None)
-        chosen = tuple(self._changes[place] for place in sorted(kept))
         return Explanation(
             scenario=self._campaign.scenario.name,
             incumbent=winner,
             default=self._default,
             simplified=simplified,
             changes=tuple(self._changes),
-            kept=chosen,
+            kept=self._named(sorted(kept)),
             complete=complete,
             path=tuple(
-                PathStep(
-                    changes=tuple(self._changes[place] for place in step.changes),
-                    cost=step.cost,
-                    gain=step.gain,
-                    standard_error=step.standard_error,
-                )
-                for step in path
+                PathStep(**step._asdict() | {"changes": self._named(step.changes)}) for step in path
             ),
             default_cost=costs[0],
             incumbent_cost=costs[1],
@@ -341,16 +330,19 @@ class _Study:
             delta=delta,
         )
 
+    def _named(self, places: Iterable[int]) -> tuple[Change, ...]:
+        return tuple(self._changes[place] for place in places)
+
     def _configuration(self, made: Changes) -> Configuration | None:
         """The default with these changes; None where the space forbids it."""
         if made not in self._configurations:
             space = self._campaign.scenario.space
             try:
-                found = changed(space, self._default, [self._changes[i] for i in sorted(made)])
-                allowed = space.allows(found)
+                configuration = changed(space, self._default, self._named(sorted(made)))
+                allowed = space.allows(configuration)
             except InputError:
                 allowed = False
-            self._configurations[made] = found if allowed else None
+            self._configurations[made] = configuration if allowed else None
         return self._configurations[made]
 
     def _measure(self, sets: Sequence[Changes], count: int) -> FloatArray:
@@ -358,26 +350,23 @@ class _Study:
         high = self._campaign.scenario.metric.range()[1]
         configurations = [self._configuration(made) for made in sets]
         wanted = {
-            (found.name, position): self._runner.task(
-                found,
+            (each.name, position): self._runner.task(
+                each,
                 self._runner.training[self._order.instances[position]],
                 int(self._order.numbers[position]),
             )
             for position in range(count)
-            for found in configurations
-            if found is not None and (found.name, position) not in self._costs
+            for each in configurations
+            if each is not None and (each.name, position) not in self._costs
         }
         if not self._affords(len(wanted), 1 - KEPT):
             raise SpentError("the part of the budget for training is spent")
-        self._propose([found for found in configurations if found is not None])
+        self._propose([each for each in configurations if each is not None])
         self._take(wanted)
         return np.array(
             [
-                [
-                    high if found is None else self._costs[found.name, place]
-                    for place in range(count)
-                ]
-                for found in configurations
+                [high if each is None else self._costs[each.name, place] for place in range(count)]
+                for each in configurations
             ]
         )
 
@@ -390,11 +379,11 @@ class _Study:
 
     def _propose(self, configurations: Sequence[Configuration]) -> None:
         known = {proposal.configuration.name for proposal in self._proposed}
-        for found in configurations:
-            if found.name not in known:
+        for each in configurations:
+            if each.name not in known:
                 origin = "ablation" if known else "default"
-                self._proposed.append(Proposal(configuration=found, origin=origin))
-                known.add(found.name)
+                self._proposed.append(Proposal(configuration=each, origin=origin))
+                known.add(each.name)
         # A study that is resumed proposes the same again.
         written = len(searchlog.proposed_in(self._campaign.book))
         if written < len(self._proposed):
@@ -407,9 +396,9 @@ class _Study:
     def _test(self, names: Mapping[str, None]) -> int:
         """Run the frozen configurations on held-out instances; on how many."""
         frozen = {
-            found.name: found
-            for found in self._configurations.values()
-            if found is not None and found.name in names
+            each.name: each
+            for each in self._configurations.values()
+            if each is not None and each.name in names
         }
         held_out = self._runner.held_out
         number = len(held_out)
@@ -419,9 +408,9 @@ class _Study:
         # Seeds of its own for each: what is stated is about independent runs.
         self._take(
             {
-                (name, -1 - place): self._runner.task(found, instance, 0, own_seed=True)
+                (name, -1 - place): self._runner.task(each, instance, 0, own_seed=True)
                 for place, instance in enumerate(held_out[:number])
-                for name, found in frozen.items()
+                for name, each in frozen.items()
             }
         )
         runs, simplified = self._runner.made, list(names)[-1]

@@ -129,19 +129,20 @@ class Runner:
 
     def make(self, tasks: Sequence[Task]) -> list[Recorded]:
         """What these runs came to, when all are done."""
+        cells = list(map(recorded_cell, tasks))
+        known = [self._known[cell] for cell in cells if cell in self._known]
         missing = [task for task in tasks if recorded_cell(task) not in self._known]
-        there = [recorded_cell(task) for task in tasks if recorded_cell(task) in self._known]
 
         def take(finished: list[Finished]) -> None:
             self._keep(finished)
             self.count([Recorded.of(run.outcome) for run in finished])
             self._report()
 
-        self.count([self._known[cell] for cell in there])
+        self.count(known)
         self._report()
         if missing:
             self._campaign.make(missing, take)
-        return [self._known[recorded_cell(task)] for task in tasks]
+        return [self._known[cell] for cell in cells]
 
     def start(self, task: Task) -> None:
         """Have a run made; `next` returns it when it is done."""
@@ -149,8 +150,8 @@ class Runner:
 
     def next(self) -> tuple[Task, Recorded]:
         """The run among those started that is used next."""
-        there = [cell for cell in self._started if cell in self._order]
-        cell = min(there, key=self._order.__getitem__) if there else self._wait()
+        recorded = [cell for cell in self._started if cell in self._order]
+        cell = min(recorded, key=self._order.__getitem__) if recorded else self._wait()
         run = self._known[cell]
         self.count([run])
         self._report()
@@ -160,9 +161,9 @@ class Runner:
         for cell, task in self._started.items():
             if cell not in self._submitted:
                 self._submitted.add(cell)
-                self._campaign.collector.submit(task)
+                self._campaign.submit(task)
         while not self._arrived:
-            finished = self._campaign.collector.wait()
+            finished = self._campaign.wait()
             self._keep(finished)
             self._arrived.extend(recorded_cell(run.task) for run in finished)
         cell = self._arrived.popleft()

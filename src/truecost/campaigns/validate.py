@@ -16,19 +16,21 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.campaigns.doubts import doubts
-from truecost.campaigns.entry import Chosen, Entry, Families, entry_of
 from truecost.campaigns.recorded import recorded_cell, recorded_costs
 from truecost.campaigns.terms import (
+    Entry,
+    Families,
     Request,
     begun_with,
     check_terms,
+    entry_of,
     in_order,
     terms_for,
     training_runs,
@@ -156,15 +158,19 @@ def validate(
     >>> tc.validate(log, scenario, "test.db", configuration=second, **new).runs <= 8
     True
     """
-    request = Request(runs=runs, delta=delta, primary=primary, margin=margin)
-    request = replace(request, sampled=sampled, about=about, population=population)
-    chosen: Chosen = {
-        "instances": instances,
-        "configuration": configuration,
-        "default": default,
-        "families": families,
-    }
-    return _validated(log, scenario, journal, budget, request, chosen, execution)
+    request = Request(
+        runs=runs,
+        delta=delta,
+        primary=primary,
+        margin=margin,
+        sampled=sampled,
+        about=about,
+        population=population,
+    ).like(begun_with(journal))
+    chosen = {"instances": instances, "configuration": configuration, "default": default}
+    return _validated(
+        log, scenario, journal, budget, request, {**chosen, "families": families}, execution
+    )
 
 
 def _validated(
@@ -173,14 +179,13 @@ def _validated(
     journal: str | os.PathLike[str],
     budget: str | Budget | None,
     request: Request,
-    chosen: Chosen,
+    chosen: dict[str, Any],
     execution: Execution,
 ) -> Validated:
     """Open the journal, agree on the terms and make the runs."""
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     if asked is not None and asked.unit == "runs" and asked.amount < 2:
         raise InputError(f"expected a `budget` for 2 runs at least, got {asked}.")
-    request = request.like(begun_with(journal))
     if isinstance(log, CostMatrix):
         log = Import(kind="matrix", matrix=log, trajectory=Trajectory(tool="unknown"))
     entry = entry_of(log, scenario, sampled=request.sampled, about=request.about, **chosen)

@@ -53,7 +53,7 @@ def journal_path(given: Path | None, name: str, ending: str) -> Path:
 
 def arguments_of(scenario: "Scenario", configuration: "Configuration") -> str:
     """A configuration as it is given to the target: as arguments, or to a function as values."""
-    from truecost.running.caller import Caller
+    from truecost.running.execute import Caller
 
     if scenario.target.kind == "python":
         return json.dumps(dict(configuration.values))

@@ -122,7 +122,7 @@ def _guessed(
 ) -> "list[tuple[float, Change]]":
     """The changes, the most important first, each after what the model makes of undoing it."""
     from truecost.campaigns.changes import changes_between, guessed_losses
-    from truecost.campaigns.entry import contestants_of
+    from truecost.campaigns.terms import contestants_of
     from truecost.matrix.imported import Import
 
     if not isinstance(log, Import):

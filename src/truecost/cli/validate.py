@@ -39,7 +39,7 @@ from truecost.errors import InputError
 
 if TYPE_CHECKING:
     from truecost.campaigns.campaign import Progress
-    from truecost.campaigns.entry import Entry
+    from truecost.campaigns.terms import Entry
     from truecost.campaigns.validate import Validated
     from truecost.importers.fromlog import Written
     from truecost.matrix.imported import Import
@@ -119,7 +119,7 @@ def validate(
     Exit code 0: shown. 1: not shown. Rerun the same command to resume.
     """
     from truecost.campaigns import validate as validating
-    from truecost.campaigns.entry import entry_of
+    from truecost.campaigns.terms import entry_of
     from truecost.show.report import write_page
 
     name = f"{source.stem}-validate" if journal is None else str(journal.with_suffix(""))
@@ -250,7 +250,7 @@ def _confirm(scenario: "Scenario", yes: bool) -> None:
 
 
 def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | None) -> None:
-    from truecost.running.caller import Caller
+    from truecost.running.execute import Caller
 
     caller = Caller(scenario)
     for role, contestant in (("Winner", entry.winner), ("Default", entry.default)):

@@ -1,10 +1,16 @@
-"""Runs in a data frame, one a row. Columns are guessed by their names."""
+"""Tables as data frames of polars, what csv and parquet files hold or pandas has, and the runs in
+them, one a row. Columns are guessed by their names.
+"""
 
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,6 +18,7 @@ from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray
 from truecost.errors import InputError
+from truecost.importers.packed import PARQUET
 from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.matrix import longtable
 from truecost.matrix.families import WEIGHTS, checked_weights
@@ -66,6 +73,73 @@ NEEDED: Final = ("configuration", "instance", "cost")
 # A configuration that is called so is what others are compared with, unless somebody names another
 # one.
 NAMED_SO: Final = "default"
+# Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this
+# process, not ours. What lives so briefly has no garbage to collect, and nothing to tidy up at its
+# end.
+TRIAL: Final = """
+import gc, os, resource, sys
+gc.disable()
+import polars
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+try:
+    with open(sys.argv[1], "rb") as file:
+        polars.read_parquet(file)
+except BaseException as error:
+    sys.exit(" ".join(str(error).split())[:200] or type(error).__name__)
+os._exit(0)
+"""
+# Room of the library itself, and for each byte of the file.
+TRIAL_ROOM: Final = 4 << 30
+TRIAL_ROOM_PER_BYTE: Final = 50
+
+
+def as_frame(source: Any) -> pl.DataFrame:
+    """The table in a csv, tsv or parquet file, all text in the first two; or a data frame."""
+    if not isinstance(source, Path):
+        return _polars(source)
+    with source.open("rb") as file:
+        if file.read(len(PARQUET)) == PARQUET:
+            return _parquet(source.absolute(), source.stat().st_mtime_ns, source.stat().st_size)
+        file.seek(0)
+        return longtable.read(file, "csv", every=True)
+
+
+@lru_cache(maxsize=1)
+def _parquet(path: Path, _time: int, size: int) -> pl.DataFrame:
+    """A parquet file; one that was just read is not read again, since several importers look."""
+    words = [sys.executable, "-c", TRIAL, str(path), str(TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * size)]
+    ended = subprocess.run(  # noqa: S603 - our own words
+        words, check=False, capture_output=True, text=True, errors="replace"
+    )
+    if ended.returncode:
+        reason = (ended.stderr.strip().splitlines() or ["it ended the reader"])[-1]
+        raise InputError(f"expected a parquet table, and it cannot be read ({reason:.150}).")
+    with path.open("rb") as file:
+        return longtable.read(file, "parquet", every=True)
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    try:
+        # In pandas, names of instances or solvers may be the index.
+        index = getattr(frame, "index", None)
+        if index is not None and (any(index.names) or index.dtype.kind == "O"):
+            frame = frame.reset_index()
+        return pl.DataFrame(
+            {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
+        )
+    except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80})."
+        ) from error
+
+
+def _values(column: Any) -> list[Any]:
+    """A column of pandas; what is missing there, NaN in a column of words among it, is None."""
+    return column.astype(object).where(column.notna(), None).tolist()  # type: ignore[no-any-return]
 
 
 def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import:
@@ -75,7 +149,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     if _is_of_one(table, options.columns):
         table = table.with_columns(configuration=pl.lit(name))
     columns = guess(table.columns, options.columns)
-    renamed = [f"{theirs} is the {ours}" for ours, theirs in columns.items() if theirs != ours]
+    renamed = [f"{theirs} is the {role}" for role, theirs in columns.items() if theirs != role]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
     cutoff, utility = longtable.cutoff_of(table), _utility(table)
     if utility is not None and not (options.cutoff is None and options.par is None):
@@ -84,7 +158,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
             "with the runs they were made from, which have the times."
         )
     check_direction(columns["cost"], options.maximise)
-    table = table.select(pl.col(theirs).alias(ours) for ours, theirs in columns.items())
+    table = table.select(pl.col(theirs).alias(role) for role, theirs in columns.items())
     values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
     if options.maximise:
         values, options = -values, flipped(options)
@@ -99,13 +173,13 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         )
     empty = np.isnan(values) & (statuses == NO_STATUS)
     # In our own tables a row without cost and status keeps a name and is no run.
-    own = set(OWN) <= set(columns.values())
-    if empty.any() and "status" not in columns and not own:
+    ours = set(OWN) <= set(columns.values())
+    if empty.any() and "status" not in columns and not ours:
         notes.append(_timeouts(empty, options))
         statuses[empty] = Status.TIMEOUT
         empty[:] = False
     keep = ~(empty | unfinished)
-    lost = 0 if own else int((empty & ~unfinished).sum())
+    lost = 0 if ours else int((empty & ~unfinished).sum())
     left_out = {"not ended": int(unfinished.sum()), "no cost": lost}
     table, values, statuses = table.filter(pl.Series(keep)), values[keep], statuses[keep]
     if table.height == 0:

@@ -4,7 +4,7 @@ in.
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -139,35 +139,27 @@ def _irace(
     limit = scenario.number("targetRunnerTimeout") or DAY
     named = [scenario.text(f"{kind}InstancesDir") for kind in ("test", "train")]
     folders = [*(start / name for name in named if name), start, path.parent.resolve(), Path.cwd()]
-    text = [
-        f"# Written from {path.name}: what irace was run with.",
-        f"name = {json.dumps(path.stem)}",
-        "",
-        "[target]",
-        'kind = "irace"',
-        f"command = {_words(command)}",
-        *([] if bound is None else ["bound = true"]),
-        *(["whole = true"] if function else []),
-        "",
-        "[space]",
-        'file = "parameters.txt"',
-        "",
-        "[instances]",
-        _names(log, pattern, folders),
-        "",
-        "[limits]",
-        f"wall = {max(limit, 2 * (bound or 0)):g}",
-        *([] if bound is None else [f"cutoff = {bound:.12g}"]),
-        "",
-        *_metric(log, bound),
-    ]
+    capped = [] if bound is None else [f"cutoff = {bound:.12g}"]
+    tables = {
+        "target": [
+            'kind = "irace"',
+            f"command = {_words(command)}",
+            *(["bound = true"] if capped else []),
+            *(["whole = true"] if function else []),
+        ],
+        "space": ['file = "parameters.txt"'],
+        "instances": [_names(log, pattern, folders)],
+        "limits": [f"wall = {max(limit, 2 * (bound or 0)):g}", *capped],
+        "metric": _metric(log, bound),
+    }
+    text = _scenario(f"{path.name}: what irace was run with.", path.stem, tables)
     facts = {
         "fill_in": False,
         "default": log.trajectory.default,
         "deterministic": scenario.number("deterministic") == 1,
         "folders": tuple(folders),
     }
-    return {"scenario.toml": "\n".join([*text, ""]), **files}, facts
+    return {"scenario.toml": text, **files}, facts
 
 
 def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
@@ -220,36 +212,37 @@ def _smac(
         raise InputError(f"expected JSON in scenario.json: {error}.") from error
     options = stored if isinstance(stored, dict) else {}
     wall = options.get("trial_walltime_limit")
-    text = [
-        f"# Written from {folder.name}: SMAC3 does not say how its target is run. Fill that in.",
-        f"name = {json.dumps(str(options.get('name') or folder.name))}",
-        "",
-        "[target]",
-        '# Or a Python function: kind = "python" and function = "target.py:run" instead.',
-        'kind = "command"',
-        f"command = {_words([FILL_IN, '{instance}', '{seed}', '{arguments}'])}",
-        "",
-        "[answer]",
-        "# Where the program prints its cost: a regular expression with one group.",
-        "value = 'cost: (\\S+)'",
-        "",
-        "[space]",
-        'file = "configspace.json"',
-        "",
-        "[instances]",
-        _names(log, pattern, [folder.resolve(), Path.cwd()]),
-        "",
-        "[limits]",
-        f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}",
-        "",
-        *_metric(log, None),
-    ]
+    tables = {
+        "target": [
+            '# Or a Python function: kind = "python" and function = "target.py:run" instead.',
+            'kind = "command"',
+            f"command = {_words([FILL_IN, '{instance}', '{seed}', '{arguments}'])}",
+        ],
+        "answer": [
+            "# Where the program prints its cost: a regular expression with one group.",
+            "value = 'cost: (\\S+)'",
+        ],
+        "space": ['file = "configspace.json"'],
+        "instances": [_names(log, pattern, [folder.resolve(), Path.cwd()])],
+        "limits": [f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}"],
+        "metric": _metric(log, None),
+    }
+    source = f"{folder.name}: SMAC3 does not say how its target is run. Fill that in."
+    text = _scenario(source, str(options.get("name") or folder.name), tables)
     facts = {
         "fill_in": True,
         "default": None,
         "deterministic": bool(options.get("deterministic")),
     }
-    return {"scenario.toml": "\n".join([*text, ""]), "configspace.json": space}, facts
+    return {"scenario.toml": text, "configspace.json": space}, facts
+
+
+def _scenario(source: str, name: str, tables: Mapping[str, Sequence[str]]) -> str:
+    """The text of a scenario file."""
+    lines = [f"# Written from {source}", f"name = {json.dumps(name)}"]
+    for table, entries in tables.items():
+        lines += ["", f"[{table}]", *entries]
+    return "\n".join([*lines, ""])
 
 
 def _names(log: Import, pattern: str | None, folders: Sequence[Path]) -> str:
@@ -276,7 +269,7 @@ def _metric(log: Import, bound: float | None) -> list[str]:
     if bound is not None:
         # The log's own range has the penalty, irace's or the runner's.
         lines = ['kind = "par"', 'clock = "reported"', f"cutoff = {bound:.12g}"]
-        return ["[metric]", *lines, f"factor = {matrix.high / bound:.12g}"]
+        return [*lines, f"factor = {matrix.high / bound:.12g}"]
     ends = {"low": matrix.low, "high": matrix.high}
     lines = [f"{name} = {value!r}" for name, value in ends.items() if np.isfinite(value)]
     if not np.isfinite(matrix.high):
@@ -285,7 +278,7 @@ def _metric(log: Import, bound: float | None) -> list[str]:
             "# What a run that fails costs; the log does not say the most a run can cost.",
             f"failed = {most or 1.0:g}",
         ]
-    return ["[metric]", 'kind = "value"', *lines]
+    return ['kind = "value"', *lines]
 
 
 def _parameters(log: RValue, scenario: RValue, path: Path) -> str:

@@ -87,7 +87,7 @@ class Candidate:
         """Names of the columns: of a data frame, or in the first line of a text."""
         if self.is_frame:
             # Here, since matrices and journals need nothing of polars, which takes long to load.
-            from truecost.importers.loading import as_frame
+            from truecost.importers.frames import as_frame
 
             frame = self.source if self.path is None else as_frame(self.source)
             return [str(name) for name in frame.columns]

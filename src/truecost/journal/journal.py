@@ -24,17 +24,21 @@ from truecost.journal.design import Described, RunDesign, digest_of
 from truecost.journal.file import (
     SCHEMAS,
     SEARCHES,
+    Kind,
     check_header,
     check_schema,
+    drop_tables,
     enter,
+    hold,
+    made_by,
     open_reading,
     sealed,
+    set_aside,
     sqlite_errors,
     statements,
     what_changed,
 )
 from truecost.journal.metric import Metric
-from truecost.journal.opening import Kind, drop_tables, hold, made_by, set_aside
 from truecost.journal.outputs import Failure, Outputs, failures, note_conditions, read_conditions
 from truecost.journal.table import RunTable, cost_matrix, places_of, read_table
 from truecost.matrix import CostMatrix
@@ -381,27 +385,28 @@ class Journal:
 
     def order(self) -> tuple[str, ...]:
         """The instances of the latest plan, in its order."""
-        plans = self.rows("SELECT instances FROM plans ORDER BY id DESC LIMIT 1")
         names = dict(self.rows("SELECT id, name FROM instances"))
-        return tuple(names[number] for row in plans for number in json.loads(row[0]))
+        return tuple(names[place] for _, places, _ in self._plans()[-1:] for place in places)
 
     def planned(self) -> tuple[int, int, int] | None:
         """The size of the latest plan: configurations, instances, runs."""
-        plans = self.rows("SELECT configurations, instances, runs FROM plans ORDER BY id DESC")
-        sizes = [(len(json.loads(one)), len(json.loads(two)), int(n)) for one, two, n in plans[:1]]
-        return sizes[0] if sizes else None
+        plans = self._plans()
+        return (len(plans[-1][0]), len(plans[-1][1]), plans[-1][2]) if plans else None
 
     def plans(self) -> tuple[RunPlan, ...]:
         """The sizes of the first plan and of those that extended it, in the order of time."""
         names = dict(self.rows("SELECT id, name FROM instances"))
         sizes = []
-        query = "SELECT configurations, instances, runs FROM plans ORDER BY id"
-        for one, two, runs in self.rows(query):
-            families = self.families([names.get(place, "") for place in json.loads(two)]) or ()
-            number = len(json.loads(one)), len(json.loads(two)), int(runs)
-            sizes.append(RunPlan(*number, len(set(families))))
+        for configurations, instances, runs in self._plans():
+            families = set(self.families([names.get(place, "") for place in instances]) or ())
+            sizes.append(RunPlan(len(configurations), len(instances), runs, len(families)))
         # A plan with another metric alone is no other plan.
         return tuple(dict.fromkeys(sizes))
+
+    def _plans(self) -> list[tuple[list[int], list[int], int]]:
+        """The configurations, instances and runs of every plan, in the order of time."""
+        rows = self.rows("SELECT configurations, instances, runs FROM plans ORDER BY id")
+        return [(json.loads(one), json.loads(two), int(runs)) for one, two, runs in rows]
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""

@@ -146,6 +146,7 @@ def failures(connection: sqlite3.Connection) -> list[Failure]:
     """Failed runs by cause, the most frequent first, with the output of the latest of each."""
     if not has(connection, "outputs"):
         return []
+    texts = ("detail", "runs", "configuration", "instance", "number", "command")
     rows = connection.execute(
         "SELECT o.status, o.detail, count(*), c.name, i.name, o.number, o.command, o.stdout,"
         " o.stderr, max(o.id) FROM outputs o"
@@ -155,15 +156,10 @@ def failures(connection: sqlite3.Connection) -> list[Failure]:
     ).fetchall()
     return [
         Failure(
-            status=Status(row[0]).label,
-            detail=str(row[1]),
-            runs=row[2],
-            configuration=str(row[3]),
-            instance=str(row[4]),
-            number=row[5],
-            command=str(row[6]),
-            stdout=bytes(row[7]).decode("utf-8", "replace"),
-            stderr=bytes(row[8]).decode("utf-8", "replace"),
+            status=Status(status).label,
+            **dict(zip(texts, values, strict=True)),
+            stdout=bytes(stdout).decode("utf-8", "replace"),
+            stderr=bytes(stderr).decode("utf-8", "replace"),
         )
-        for row in rows
+        for status, *values, stdout, stderr, _ in rows
     ]

@@ -25,6 +25,9 @@ POLICY = "an order for every heat"
 KEYS = ("search", "adopted")
 # Where the configurations are kept that are to be tried first.
 START = "start"
+# Steps with the name of their incumbent, and proposals with that of their configuration.
+STEPS = "FROM steps s JOIN configurations c ON c.id = s.incumbent"
+PROPOSALS = "FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
 # How the step begins that looks at held-out instances.
 JUDGED = "judged on instances it was not trained on"
 
@@ -147,11 +150,10 @@ def adopted_from(journal: Journal) -> Adopted | None:
 
 def incumbent_at(journal: Journal, step: int) -> str | None:
     """Who led at a step."""
-    query = (
-        "SELECT c.name FROM steps s JOIN configurations c ON c.id = s.incumbent"
-        " WHERE s.number <= ? ORDER BY s.number DESC LIMIT 1"
+    rows = journal.rows(
+        f"SELECT c.name {STEPS} WHERE s.number <= ? ORDER BY s.number DESC LIMIT 1",
+        step,
     )
-    rows = journal.rows(query, step)
     return str(rows[0][0]) if rows else None
 
 
@@ -201,10 +203,7 @@ def proposed_in(journal: Journal) -> list[Proposal]:
     A search that goes on takes them as they are: a model of the costs may differ by a rounding on
     another machine.
     """
-    query = (
-        'SELECT c.name, c."values", p.origin FROM proposals p'
-        " JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
-    )
+    query = f'SELECT c.name, c."values", p.origin {PROPOSALS}'
     return [
         Proposal(configuration=Configuration(name=name, values=json.loads(values)), origin=origin)
         for name, values, origin in journal.rows(query)
@@ -230,48 +229,33 @@ def note_step(
 ) -> None:
     """A decision, by all runs so far: which of them count from now on, and who is the incumbent."""
     with journal.transaction() as connection:
-        there = connection.execute(
+        step = connection.execute(
             "SELECT s.runs, c.name FROM steps s LEFT JOIN configurations c ON c.id = s.incumbent "
             "WHERE s.number = ?",
             (number,),
         ).fetchone()
-        if there is None:
+        if step is None:
             connection.execute(
                 "INSERT INTO steps SELECT ?, ?, (SELECT id FROM configurations WHERE name = ?), ?,"
                 " (SELECT coalesce(max(id), 0) FROM runs)",
                 (number, runs, incumbent, reason),
             )
-        elif there != (runs, incumbent):
-            before = f"{there[1]} after {there[0]} runs"
-            raise _elsewhere(
-                journal,
-                f"the incumbent of step {number} was {before} and is now {incumbent} after {runs}",
+        elif step != (runs, incumbent):
+            made = sorted({machine.truecost for machine in journal.machines()})
+            raise InputError(
+                f"{journal.path}: expected the search to go the way it went, and the incumbent of "
+                f"step {number} was {step[1]} after {step[0]} runs and is now {incumbent} after "
+                f"{runs}: it was made by truecost {', '.join(made) or 'unknown'}, which may decide "
+                "otherwise. Go on with that, or begin another `journal`."
             )
-
-
-def _elsewhere(journal: Journal, how: str) -> InputError:
-    made = sorted({machine.truecost for machine in journal.machines()})
-    return InputError(
-        f"{journal.path}: expected the search to go the way it went, and {how}: it was made by "
-        f"truecost {', '.join(made) or 'unknown'}, which may decide otherwise. Go on with that, or "
-        "begin another `journal`."
-    )
 
 
 def trajectory_of(journal: Journal) -> Trajectory:
     """The way the search went: every change of the incumbent."""
-    incumbents = (
-        "SELECT s.runs, c.name FROM steps s JOIN configurations c ON c.id = s.incumbent"
-        " ORDER BY s.number"
-    )
-    first = (
-        "SELECT c.name FROM proposals p JOIN configurations c ON c.id = p.configuration"
-        " WHERE p.number = 0"
-    )
-    looks = "SELECT count(*) FROM steps WHERE reason LIKE ?"
     with journal.transaction(reading=True):
-        rows, default = journal.rows(incumbents), journal.rows(first)
-        looked = journal.rows(looks, f"{JUDGED}%")[0][0]
+        rows = journal.rows(f"SELECT s.runs, c.name {STEPS} ORDER BY s.number")
+        default = journal.rows(f"SELECT c.name {PROPOSALS} LIMIT 1")
+        looks = journal.rows("SELECT count(*) FROM steps WHERE reason LIKE ?", f"{JUDGED}%")[0][0]
     settings, steps = settings_of(journal), list[Step]()
     for runs, name in rows:
         if not steps or steps[-1].configurations != (name,):
@@ -283,7 +267,7 @@ def trajectory_of(journal: Journal) -> Trajectory:
         default=default[0][0] if default else None,
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),
-        looks=max(1, looked),
+        looks=max(1, looks),
         fixed=None if settings is None else fixed_by(settings),
     )
 
@@ -296,8 +280,4 @@ def fixed_by(settings: Settings) -> Fixed:
 
 def origins_of(journal: Journal) -> dict[str, str]:
     """How each configuration came about, in the order of proposals."""
-    query = (
-        "SELECT c.name, p.origin FROM proposals p JOIN configurations c ON c.id = p.configuration "
-        "ORDER BY p.number"
-    )
-    return dict(journal.rows(query))
+    return dict(journal.rows(f"SELECT c.name, p.origin {PROPOSALS}"))

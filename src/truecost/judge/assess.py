@@ -12,7 +12,7 @@ from truecost.judge.costs import check_names
 from truecost.judge.question import Question
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import Fixed, Trajectory, Watched
+from truecost.runs import Fixed, Trajectory, Watched, is_usual
 from truecost.stats.random import Rng, seed_of
 
 
@@ -70,7 +70,7 @@ def _keep_fixed(asked: dict[str, Any], fixed: Watched | Fixed) -> None:
     """
     scope = {name: getattr(fixed, name) for name in ("sampled", "about", "population")}
     who = "validation" if isinstance(fixed, Watched) else "search"
-    if not fixed.usual:
+    if not is_usual(fixed):
         for name, value in scope.items():
             if asked.get(name) not in (None, value):
                 raise InputError(

@@ -38,7 +38,7 @@ from truecost.judge.statements import (
 )
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.runs import NO_STATUS, Status, Trajectory, is_usual
 from truecost.stats.utility import Utility
 
 if TYPE_CHECKING:  # a part loads what computes it when it is first asked for
@@ -98,7 +98,7 @@ class Assessment(Spoken):
     def scope(self) -> Scope:
         """What was sampled, and what statements are about."""
         question, fixed = self.question, self.trajectory.watched or self.trajectory.fixed
-        judged = fixed is not None and not fixed.usual
+        judged = fixed is not None and not is_usual(fixed)
         return scope_of(
             self.test if judged and self.test is not None else self.log.matrix,
             sampled=question.sampled,

@@ -33,7 +33,7 @@ from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.matrix.cost_matrix import MaybeArray
 from truecost.matrix.families import Weight, instance_weights
-from truecost.matrix.identity import unknown_to
+from truecost.matrix.pairing import unknown_to
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
 from truecost.stats.sample import Design

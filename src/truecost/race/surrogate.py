@@ -52,7 +52,7 @@ def effects_of(rows: IntArray, columns: IntArray, costs: FloatArray, size: int) 
 
 
 class Surrogate:
-    """A model of effects at points, coordinates as in `truecost.space.points`.
+    """A model of effects at points, coordinates as in `truecost.space.learning.Coordinates`.
 
     Parameters
     ----------
@@ -81,13 +81,13 @@ class Surrogate:
         # Variances: of every parameter's effect, of the common one, of what no point explains, of
         # one run.
         self._each = np.full(number, 0.5 / max(number, 1))
-        self._common, own, run = 0.2, 0.05, 0.25
+        self._common, rest, run = 0.2, 0.05, 0.25
         for step in range(STEPS + 1):
             if step in RELEARNT:
                 self._shares = self._each / max(float(self._each.sum()), 1e-12)
                 together = np.exp(FADING * ((self._shares @ flat).reshape(size, size) - 1))
             matrix = (self._each @ flat).reshape(size, size) + self._common * together
-            matrix[np.diag_indices(size)] += own + run * noise + JITTER
+            matrix[np.diag_indices(size)] += rest + run * noise + JITTER
             if step == STEPS:
                 break
             # Maximum likelihood by minorisation (Zhou, Hu, Zhou and Lange 2019): every step raises
@@ -101,7 +101,7 @@ class Surrogate:
             self._common *= math.sqrt(
                 max(float((together * outer).sum()), 0.0) / float((together * inverse).sum())
             )
-            own = max(own * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
+            rest = max(rest * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
             run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
         self._factor = cho_factor(matrix, lower=True)
         self._weights = cho_solve(self._factor, standardised)

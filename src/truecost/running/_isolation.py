@@ -14,11 +14,9 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from truecost.running._processes import libc
+    from truecost.running._processes import libc, works
 else:
-    from _processes import libc
+    from _processes import libc, works
 
 CLONE_NEWNS, CLONE_NEWIPC = 0x00020000, 0x08000000
 MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 2, 4, 1 << 5, 1 << 12
@@ -147,7 +145,7 @@ class PrivateFolders:
             check(libc.setns(self.outside, CLONE_NEWNS))
             for handle in (*self.mounts, *self.real):
                 os.close(handle)
-            shutil.rmtree(last, onerror=_unlock)
+            remove(last)
         self.folder, self.mounts, self.real = "", [], []
         self.number += 1
         if libc.unshare(CLONE_NEWNS | CLONE_NEWIPC):
@@ -192,15 +190,24 @@ def _limit(size: int) -> bytes:
     return b"mode=1777,size=%d" % size
 
 
-def _unlock(function: Callable[[str], object], path: str, _: object) -> None:
-    """Delete what is in a folder that was made unreadable."""
+def remove(path: str) -> None:
+    """Delete a file, a link or a folder, also what was made unreadable."""
     with contextlib.suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)
-        os.chmod(path, 0o700)
-        if function in (os.open, os.scandir):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            function(path)
+        os.rmdir(path)
+        return
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.lexists(path):
+        with contextlib.suppress(OSError):
+            os.chmod(path, 0o700)
+        for folder, folders, _ in os.walk(path):
+            for name in folders:
+                with contextlib.suppress(OSError):
+                    if not os.path.islink(f"{folder}/{name}"):
+                        os.chmod(f"{folder}/{name}", 0o700)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _overlay(layer: str, work: str) -> None:
@@ -244,16 +251,9 @@ def private_folders(base: str) -> PrivateFolders | None:
     """
     for in_memory in (False, True):
         folders = PrivateFolders(base, in_memory=in_memory)
-        child = os.fork()
-        if child == 0:
-            try:
-                folders.prepare(base, 1 << 20)
-                os._exit(0)
-            finally:
-                os._exit(1)
-        worked = os.waitpid(child, 0)[1] == 0
-        shutil.rmtree(f"{base}/{LAYERS}", onerror=_unlock)
-        if worked:
+        working = works(lambda: folders.prepare(base, 1 << 20))  # noqa: B023 - called at once
+        remove(f"{base}/{LAYERS}")
+        if working:
             return folders
     return None
 

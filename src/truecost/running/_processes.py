@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import time
 
@@ -44,16 +45,28 @@ def make_group(parent: str) -> str | None:
 
 def joinable(group: str) -> bool:
     """Whether a process may move there, found by moving one, and CPU time is counted there."""
-    if not os.path.exists(f"{group}/cpu.stat"):
-        return False
+    return os.path.exists(f"{group}/cpu.stat") and works(lambda: join(f"{group}/cgroup.procs"))
+
+
+def works(attempt: Callable[[], object]) -> bool:
+    """Whether something can be done, found by a process of its own that does it."""
     child = os.fork()
     if child == 0:
         try:
-            join(f"{group}/cgroup.procs")
+            attempt()
             os._exit(0)
         finally:
             os._exit(1)
     return os.waitpid(child, 0)[1] == 0
+
+
+def behave() -> None:
+    """Find signals as usual, two of which Python ignores, and leave no core dump: before a target
+    is started.
+    """
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def join(processes: str) -> None:
@@ -265,18 +278,18 @@ def everybody_else() -> list[int]:
 
 def descendants() -> list[int]:
     """All processes that descend from this one."""
-    found, waiting = [], [os.getpid()]
+    below, waiting = [], [os.getpid()]
     while waiting:
         pid = waiting.pop()
         try:
             for task in os.listdir(f"/proc/{pid}/task"):
                 with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
                     children = [int(name) for name in file.read().split()]
-                found += children
+                below += children
                 waiting += children
         except OSError:
             continue
-    return found
+    return below
 
 
 def clock(pid: int) -> int:

@@ -20,9 +20,7 @@ import errno
 import fcntl
 import json
 import os
-import resource
 import select
-import shutil
 import signal
 import stat
 import sys
@@ -47,8 +45,7 @@ else:
     from _warm import WarmProcess
 
 PR_SET_CHILD_SUBREAPER = 36
-CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
-MS_REC, MS_SLAVE = 1 << 14, 1 << 19
+CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000
 F_SETPIPE_SZ = 1031
 # Seconds between looks at a run: the CPU limit is met this sharply, and memory overshoots by what
 # is touched meanwhile.
@@ -82,7 +79,7 @@ def main() -> None:
         if not options["namespace"]:
             processes.kill_until_gone(processes.descendants)
     finally:
-        remove(base)
+        isolation.remove(base)
         if group:
             with contextlib.suppress(OSError):
                 os.rmdir(group)
@@ -121,7 +118,7 @@ def sweep(parent: str) -> None:
             try:
                 if os.fstat(handle).st_uid == os.getuid():
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove(path)
+                    isolation.remove(path)
             finally:
                 os.close(handle)
 
@@ -129,9 +126,10 @@ def sweep(parent: str) -> None:
 def unshare() -> bool:
     """Let the next child begin a PID namespace; without root, inside a user namespace."""
     user, users = os.getuid(), os.getgid()
-    if libc.unshare(CLONE_NEWPID | CLONE_NEWNS) == 0:
+    spaces = CLONE_NEWPID | isolation.CLONE_NEWNS
+    if libc.unshare(spaces) == 0:
         return True
-    if libc.unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0:
+    if libc.unshare(CLONE_NEWUSER | spaces) != 0:
         return False
     try:
         for name, text in [
@@ -170,12 +168,11 @@ def work(options: dict[str, Any], group: str | None, guardian: int, base: str) -
             libc.prctl(processes.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             # /proc must show the namespace, as a solver that looks itself up there by its number
             # expects.
-            if libc.mount(b"none", b"/", None, MS_REC | MS_SLAVE, None) or libc.mount(
-                b"proc", b"/proc", b"proc", 0, None
-            ):
-                refuse(
-                    f"/proc cannot be mounted in a PID namespace: {os.strerror(ctypes.get_errno())}"
-                )
+            try:
+                isolation.mount("none", "/", None, isolation.MS_REC | isolation.MS_SLAVE, None)
+                isolation.mount("proc", "/proc", b"proc", 0, None)
+            except OSError as error:
+                refuse(f"/proc cannot be mounted in a PID namespace: {error.strerror}")
             guardian = 0
             # Every namespace would count from 2, and a name made of $$ be another run's as well.
             numbers = isolation.claim_numbers()
@@ -248,8 +245,7 @@ class Slot:
                 request["folder"] = f"{scratch}/work"
                 os.mkdir(request["folder"])
             if self.private is not None:
-                memory = request["memory"]
-                self.private.prepare(request["folder"], None if memory is None else int(memory))
+                self.private.prepare(request["folder"], request["memory"])
             capture: dict[int, Captured] = {}
             ends: dict[str, int] = {}
             for name in ("stdout", "stderr"):
@@ -261,7 +257,7 @@ class Slot:
                     request["output"] if name == "stdout" else min(request["output"], 1 << 16)
                 )
             failed, failing = os.pipe()
-            self.tree.begin(None if request["memory"] is None else int(request["memory"]))
+            self.tree.begin(request["memory"])
             child = self.forked(request, ends) if request["warm"] else None
             started = time.monotonic()
             if child is None:
@@ -275,9 +271,9 @@ class Slot:
                 if number:
                     os.waitpid(child, 0)
                     return ({"problem": os.strerror(int(number)), "errno": int(number)},)
-                header, *contents = watch(request, self, child, started, capture)
+                usage, *contents = watch(request, self, child, started, capture)
                 files = kept_files(request, scratch)
-                return {**header, "files": [*files]}, *contents, *files.values()
+                return {"usage": usage, "files": [*files]}, *contents, *files.values()
             finally:
                 os.close(failed)
                 for reading in capture:
@@ -299,7 +295,7 @@ class Slot:
                 self.warm.end()
             self.warm = WarmProcess(request["arguments"], request["environment"], place)
             self.tree.spared = self.warm.pid
-            self.tree.begin(None if request["memory"] is None else int(request["memory"]))
+            self.tree.begin(request["memory"])
         if not self.warm.ready:
             return None
         group = self.tree.processes if isinstance(self.tree, Group) else None
@@ -314,10 +310,7 @@ class Slot:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(ends["stdout"], 1)
             os.dup2(ends["stderr"], 2)
-            # Python ignores these two; the target must find them as usual.
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            processes.behave()
             arguments, environment = request["arguments"], request["environment"]
             os.chdir(request["folder"])
             self.tree.enter()
@@ -397,18 +390,19 @@ def watch(
     for reading, captured in capture.items():
         captured.drain(reading)
     if exceeded is None and tree.out_of_memory():
-        exceeded, memory = "memory", int(limits["memory"] or memory)
+        exceeded, memory = "memory", limits["memory"] or memory
     if exceeded is None and limits["cpu"] is not None and cpu > limits["cpu"]:
         exceeded = "cpu"
-    header = {
+    usage = {
         "exceeded": exceeded,
-        "code": code,
+        "exit_code": code,
         "cpu": cpu,
         "wall": wall,
         "memory": max(peak, memory),
-        "dropped": [captured.dropped for captured in capture.values()],
+        # Of standard output, which has the answer.
+        "dropped": next(iter(capture.values())).dropped,
     }
-    return (header, *(captured.content() for captured in capture.values()))
+    return (usage, *(captured.content() for captured in capture.values()))
 
 
 def tidy(base: str) -> None:
@@ -419,32 +413,12 @@ def tidy(base: str) -> None:
             os.chmod(base, 0o700)
             for name in os.listdir(base):
                 if name != isolation.LAYERS:
-                    remove(f"{base}/{name}")
+                    isolation.remove(f"{base}/{name}")
             if set(os.listdir(base)) <= {isolation.LAYERS}:
                 return
-    remove(base)
+    isolation.remove(base)
     os.mkdir(base, 0o700)
     hold(base)
-
-
-def remove(path: str) -> None:
-    """Delete a file, a link or a folder, also what was made unreadable."""
-    with contextlib.suppress(OSError):
-        os.rmdir(path)
-        return
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-        return
-    shutil.rmtree(path, ignore_errors=True)
-    if os.path.lexists(path):
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o700)
-        for folder, folders, _ in os.walk(path):
-            for name in folders:
-                with contextlib.suppress(OSError):
-                    if not os.path.islink(f"{folder}/{name}"):
-                        os.chmod(f"{folder}/{name}", 0o700)
-        shutil.rmtree(path, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import signal
 import socket
 
@@ -15,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecost.running._processes import PR_SET_PDEATHSIG, libc
+    from truecost.running._processes import PR_SET_PDEATHSIG, behave, libc
 else:
-    from _processes import PR_SET_PDEATHSIG, libc
+    from _processes import PR_SET_PDEATHSIG, behave, libc
 
 # Seconds the target may take to be loaded.
 LOADING = 60.0
@@ -49,9 +48,7 @@ class WarmProcess:
             for place in (0, 1, 2):
                 os.dup2(null, place)
             theirs.set_inheritable(True)
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            behave()
             os.execvpe(words[0], words, environment)  # noqa: S606 - no shell is the point
         finally:
             os._exit(127)

@@ -63,11 +63,11 @@ def make(recipe: Recipe, path: Path) -> None:
             check=False,
             stdin=subprocess.DEVNULL,
         )
-        said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+        errors = ended.stderr.decode("utf-8", "replace").strip().splitlines()
         if ended.returncode:
             raise InputError(
                 f"instances.generator: expected exit code 0, got {ended.returncode} "
-                f"({said[-1] if said else ''!s:.200}) from {words}."
+                f"({errors[-1] if errors else ''!s:.200}) from {words}."
             )
         if not Path(name).stat().st_size:
             raise InputError(
@@ -200,10 +200,9 @@ def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
 
 def matching(pattern: str, folder: Path) -> list[Instance]:
     """The files that a pattern finds from a folder, called as the pattern finds them."""
-    found = read_instances(InstanceTable(glob=pattern), folder, 0)
     return [
-        Instance(name=each.name, argument=str(Path(each.argument).resolve()), extras=each.extras)
-        for each in found
+        replace(instance, argument=str(Path(instance.argument).resolve()))
+        for instance in read_instances(InstanceTable(glob=pattern), folder, 0)
     ]
 
 

@@ -17,8 +17,14 @@ from truecost.errors import InputError, prefixed
 from truecost.journal.metric import Metric, TomlTable
 from truecost.matrix.families import FAMILY
 from truecost.running.instances import InstanceTable, os_reason, read_instances
-from truecost.running.problems import cause_of, first_problem, placeholders
-from truecost.running.tables import AnswerFormat, Limits, Target
+from truecost.running.tables import (
+    AnswerFormat,
+    Limits,
+    Target,
+    cause_of,
+    first_problem,
+    placeholders,
+)
 from truecost.running.targets import kinds
 from truecost.runs import Instance
 from truecost.space.space import STYLES, Space
@@ -155,7 +161,7 @@ class Scenario:
         words = [*(self.target.command or ()), *(self.generator or ())]
         words += [] if "check" in self.target.given() else self.target.check or ()
         words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
-        found = {}
+        hashes = {}
         for word in words:
             word = word.replace("{scenario}", str(self.folder))
             path = self.folder / word
@@ -175,8 +181,8 @@ class Scenario:
                         if path.is_relative_to(self.folder)
                         else str(path)
                     )
-                    found[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
-        return found
+                    hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        return hashes
 
     @property
     def default(self) -> dict[str, Any] | None:

@@ -146,7 +146,7 @@ class Slot:
             "scratch": SCRATCH,
             "cpu": limits.cpu,
             "wall": limits.wall,
-            "memory": None if limits.memory is None else limits.memory * MB,
+            "memory": None if limits.memory is None else int(limits.memory * MB),
             "output": int(limits.output * MB),
             "grace": limits.grace,
             "keep": list(keep),
@@ -163,16 +163,12 @@ class Slot:
         header, contents = self._answer()
         if "problem" in header:
             raise InputError(_cannot_start(arguments, folder, header))
+        stdout, stderr, *files = contents
         return Ended(
-            exceeded=header["exceeded"],
-            exit_code=header["code"],
-            cpu=header["cpu"],
-            wall=header["wall"],
-            memory=header["memory"],
-            stdout=contents[0],
-            stderr=contents[1],
-            dropped=header["dropped"][0],
-            files=dict(zip(header["files"], contents[2:], strict=True)),
+            **header["usage"],
+            stdout=stdout,
+            stderr=stderr,
+            files=dict(zip(header["files"], files, strict=True)),
         )
 
     def _answer(self) -> tuple[dict[str, Any], list[bytes]]:
@@ -254,10 +250,10 @@ def control_group() -> Path | None:
     except OSError:
         return None
     roots = [line.split()[4] for line in mounts if " - cgroup2 " in line]
-    own = [line.split("::", 1)[1] for line in groups if line.startswith("0::")]
-    if not roots or not own:
+    names = [line.split("::", 1)[1] for line in groups if line.startswith("0::")]
+    if not roots or not names:
         return None
-    group = Path(roots[0]) / own[0].lstrip("/")
+    group = Path(roots[0]) / names[0].lstrip("/")
     if OWN_GROUP.fullmatch(group.name):
         return group.parent
     if not (group / "cgroup.procs").exists() or not os.access(group, os.W_OK):
@@ -282,11 +278,11 @@ def _delegate(group: Path) -> None:
         try:
             control.write_text(words)
         except OSError:
-            own = group / f"truecost-{os.getpid()}-own"
-            own.mkdir(exist_ok=True)
+            below = group / f"truecost-{os.getpid()}-own"
+            below.mkdir(exist_ok=True)
             try:
-                (own / "cgroup.procs").write_text(str(os.getpid()))
+                (below / "cgroup.procs").write_text(str(os.getpid()))
                 control.write_text(words)
             except OSError:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
-                own.rmdir()
+                below.rmdir()

@@ -249,18 +249,18 @@ class Space:
         if number < 1:
             raise InputError(f"expected at least 1 configuration, got {number}.")
         first = seed_of(rng)
-        found = {(default := self.default()).name: default}
-        while len(found) < number:
-            draws = _attempts(self, first, len(found))
-            allowed = (draw for draw in draws if draw.name not in found and self.allows(draw))
+        by_name = {(default := self.default()).name: default}
+        while len(by_name) < number:
+            draws = _attempts(self, first, len(by_name))
+            allowed = (draw for draw in draws if draw.name not in by_name and self.allows(draw))
             new = next(allowed, None)
             if new is None:
                 raise InputError(
                     f"expected a space with at least {number} different configurations, got one "
-                    f"with {len(found)}, and no other in {ATTEMPTS:,} draws: ask for fewer."
+                    f"with {len(by_name)}, and no other in {ATTEMPTS:,} draws: ask for fewer."
                 )
-            found[new.name] = new
-        return list(found.values())
+            by_name[new.name] = new
+        return list(by_name.values())
 
     def draw(self, rng: Rng = None) -> Configuration:
         """One random configuration, which may be forbidden."""
@@ -339,18 +339,18 @@ def _taken(parameter: Any, value: Any) -> Any:
     """A value of the parameter, whatever type its log wrote it in."""
     constant = isinstance(parameter, ConfigSpace.Constant)
     if listed := (parameter.value,) if constant else values_of(parameter):
-        found = [plain(one) for one in listed if one == value or str(one) == str(value)]
+        legal = [plain(one) for one in listed if one == value or str(one) == str(value)]
     else:
         number = _number_in(value)
         whole = isinstance(parameter, IntegerHyperparameter)
-        legal = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
-        found = [int(number) if whole else number] if legal else []
-    if not found:
+        fits = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
+        legal = [int(number) if whole else number] if fits else []
+    if not legal:
         raise InputError(
             f"expected a value of the space for the parameter {parameter.name!r}, got "
             f"{value!r:.80}."
         )
-    return found[0]
+    return legal[0]
 
 
 def _number_in(value: Any) -> float:

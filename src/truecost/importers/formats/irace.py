@@ -66,15 +66,15 @@ def _read(path: Path, options: Options) -> Import:
     experiments = _need(log, "experiments", ("double", "integer", "logical"))
     if len(experiments) == 0:
         raise InputError(EMPTY)
-    rows, columns, table = _table(experiments, "experiments")
+    rows, columns, costs = _table(experiments, "experiments")
     instance, seed = _pairs(log, rows)
-    names = _instance_names(scenario, int(instance.max(initial=0)))
+    named = _instance_names(scenario, int(instance.max(initial=0)))
     bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
-    made = ~np.isnan(table)
+    made = ~np.isnan(costs)
     pair, configuration = np.nonzero(made)
     if pair.size == 0:
         raise InputError(EMPTY)
-    labels = [names[number - 1] for number in instance]
+    labels = [named[number - 1] for number in instance]
     runs = pl.DataFrame(
         {
             "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
@@ -83,7 +83,7 @@ def _read(path: Path, options: Options) -> Import:
             "seed": seed[pair],
         }
     )
-    values, statuses = table[made], _statuses(table[made], bound)
+    values, statuses = costs[made], _statuses(costs[made], bound)
     if bound is not None:
         # Runs that were stopped at a cap cost the cap at least, whatever irace charges them
         # (boundAsTimeout).
@@ -91,20 +91,23 @@ def _read(path: Path, options: Options) -> Import:
         stopped = ~np.isnan(caps) & (statuses != Status.CRASHED)
         values = np.where(stopped, caps, values)
         statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
-    par, notes = _penalty(scenario, table[made], bound)
+    par, notes = _penalty(scenario, costs[made], bound)
     charged = charge(values, statuses, options, cutoff=bound, par=par)
     matrix = matrix_of(runs, charged)
     configurations = log.get("allConfigurations")
     origins = _origins(configurations)
     # Before its second iteration irace has drawn nothing from costs: it raced a list.
     blind = all(origins.get(name) == INITIAL for name in matrix.configurations)
-    default = _default(scenario, matrix.configurations)
+    # The first that irace was given to begin with: what was there before it searched.
+    given = any(scenario.texts("configurationsFile")) and "1" in matrix.configurations
+    table = log.get("parameters") or scenario.get("parameters")
+    names, switches = ([str(text) for text in table.texts(key)] for key in ("names", "switches"))
     return Import(
         kind="irace",
         matrix=matrix,
-        trajectory=_trajectory(log, default, blind=blind),
+        trajectory=_trajectory(log, "1" if given else None, blind=blind),
         parameters=_parameters(configurations),
-        switches=_switches(log.get("parameters") or scenario.get("parameters")),
+        switches=dict(zip(names, switches, strict=True)) if len(names) == len(switches) else {},
         origins=origins,
         test=_test(log, options, charged, bound, par),
         notes=(*_stopped(log, pair.size), *notes, *charged.notes),
@@ -341,23 +344,19 @@ def _test(
         raise InputError(f"in the test results, {error}") from error
 
 
-def _default(scenario: RValue, configurations: Sequence[str]) -> str | None:
-    """The first of the configurations that irace was given to begin with: what was there before it
-    searched.
-    """
-    given = any(scenario.texts("configurationsFile"))
-    return "1" if given and "1" in configurations else None
-
-
 def _trajectory(log: RValue, default: str | None, *, blind: bool) -> Trajectory:
     version = log.text("irace_version") or log.text("irace.version")
     elites = log.get("allElites")
     parts = elites.values if elites.kind == "list" else ()
     lists = [part for part in parts if part.kind in NUMBERS]
-    counts = _finished(log, len(lists))
+    # How many runs were finished at the end of each iteration, where the log counts them.
+    ends = _history(log).get("iteration")
     steps = tuple(
-        Step(runs, tuple(str(number) for number in _whole(part, "elites").tolist()))
-        for runs, part in zip(counts, lists, strict=True)
+        Step(
+            None if ends is None else int((ends <= iteration).sum()),
+            tuple(str(number) for number in _whole(part, "elites").tolist()),
+        )
+        for iteration, part in enumerate(lists, 1)
     )
     last = log.get("iterationElites")
     numbers = last if last.kind in NUMBERS else RValue(kind="integer", values=np.empty(0))
@@ -372,20 +371,6 @@ def _trajectory(log: RValue, default: str | None, *, blind: bool) -> Trajectory:
         incumbent=str(best[-1]) if best.size else incumbent,
         steps=steps,
     )
-
-
-def _finished(log: RValue, iterations: int) -> list[int | None]:
-    """How many runs were finished at the end of each iteration."""
-    column = _history(log).get("iteration")
-    if column is None:
-        return [None] * iterations
-    return [int((column <= iteration).sum()) for iteration in range(1, iterations + 1)]
-
-
-def _switches(table: RValue) -> dict[str, str]:
-    """What comes before the value of each parameter; nothing where the log does not say."""
-    names, switches = ([str(text) for text in table.texts(key)] for key in ("names", "switches"))
-    return dict(zip(names, switches, strict=True)) if len(names) == len(switches) else {}
 
 
 def _parameters(frame: RValue) -> dict[str, dict[str, Scalar]]:

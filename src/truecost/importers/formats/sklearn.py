@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.importers.loading import as_frame
+from truecost.importers.frames import as_frame
 from truecost.importers.record import Options, charge, literal, matrix_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable

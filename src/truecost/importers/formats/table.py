@@ -11,7 +11,6 @@ from typing import Any, Final
 import polars as pl
 
 from truecost.importers import frames
-from truecost.importers.loading import as_frame
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import provenance
@@ -35,14 +34,14 @@ def _recognise(candidate: Candidate) -> bool:
 def _read(source: Any, options: Options) -> Import:
     """The runs in a table, in the folder of CAVE that holds one, or in a data frame."""
     if not isinstance(source, Path):
-        return frames.runs_of(as_frame(source), options)
+        return frames.runs_of(frames.as_frame(source), options)
     path = source / CAVE if source.is_dir() else source
-    log = frames.runs_of(as_frame(path), options, path.stem)
+    log = frames.runs_of(frames.as_frame(path), options, path.stem)
     if (trajectory := provenance.read(path)) is not None:
         log = replace(log, trajectory=trajectory)
     beside = path.with_name(CAVE_CONFIGURATIONS)
     if path.name == CAVE and beside.is_file():
-        log = replace(log, parameters=_parameters(as_frame(beside)))
+        log = replace(log, parameters=_parameters(frames.as_frame(beside)))
     return log
 
 

@@ -16,7 +16,6 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.importers import frames
-from truecost.importers.loading import as_frame
 from truecost.importers.record import Options, literal
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
@@ -36,10 +35,7 @@ ABOUT: Final = re.compile(
 )
 STATUS: Final = ("status", "State", "state")
 MEANING: Final = {
-    "FINISHED": "success",
     "TERMINATED": "success",
-    "FAILED": "crashed",
-    "FAIL": "crashed",
     "PRUNED": "crashed",
     "WAITING": "running",
 }
@@ -86,7 +82,7 @@ def _plain(value: Any) -> Scalar:
 
 
 def _read(source: Any, options: Options) -> Import:
-    table = _flattened(as_frame(source))
+    table = _flattened(frames.as_frame(source))
     tool = _tool(table.columns)
     if tool is None:
         raise InputError("expected a table that Ray Tune, MLflow or Weights & Biases exported.")

@@ -16,7 +16,6 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.importers import frames
-from truecost.importers.loading import as_frame
 from truecost.importers.record import Options
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
@@ -43,7 +42,7 @@ CLOSE: Final = 0.95
 
 
 def _recognise(candidate: Candidate) -> bool:
-    frame = as_frame(candidate.source).head(ROWS) if candidate.is_frame else None
+    frame = frames.as_frame(candidate.source).head(ROWS) if candidate.is_frame else None
     names = candidate.columns if frame is None else frame.columns
     if len(names) < 3 or len(set(names)) != len(names):
         return False
@@ -101,7 +100,7 @@ def _key(table: pl.DataFrame) -> str | None:
 
 
 def _read(source: Any, options: Options) -> Import:
-    table = as_frame(source)
+    table = frames.as_frame(source)
     labels = ("family", "weight")
     given = {ours: theirs for ours, theirs in options.columns.items() if ours not in labels}
     known = frames.guesses(table.columns, options.columns)
@@ -177,8 +176,8 @@ def _unsolved(column: pl.Series, options: Options) -> tuple[Options, list[str]]:
     are only pointed out.
     """
     costs = column.drop_nulls().drop_nans().to_numpy()
-    said = (options.cutoff, options.par, options.low, options.high, options.utility)
-    if any(value is not None for value in said) or options.maximise or not costs.size:
+    settled = (options.cutoff, options.par, options.low, options.high, options.utility)
+    if any(value is not None for value in settled) or options.maximise or not costs.size:
         return options, []
     most, share = costs.max(), float((costs == costs.max()).mean())
     count = int((costs == most).sum())

@@ -6,9 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias, cast
 
 from truecost.errors import InputError
-from truecost.running.cores import claimed_cores
 from truecost.running.instances import check_generator
-from truecost.running.machine import cores
+from truecost.running.machine import claimed_cores, cores
 from truecost.running.pools.local import LocalPool
 from truecost.running.pools.task import Pool, check_memory
 from truecost.running.scenario import Scenario

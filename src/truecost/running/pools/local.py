@@ -4,8 +4,7 @@ import queue
 import threading
 from collections.abc import Sequence
 
-from truecost.running.caller import Caller
-from truecost.running.execute import execute, version_of
+from truecost.running.execute import Caller, execute, version_of
 from truecost.running.machine import this_machine
 from truecost.running.pools.task import ATTEMPTS, Finished, Task
 from truecost.running.scenario import Scenario

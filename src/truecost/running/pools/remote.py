@@ -14,10 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from truecost.errors import InputError
-from truecost.running.caller import Caller
-from truecost.running.cores import claimed_cores
-from truecost.running.execute import execute, version_of
-from truecost.running.machine import this_machine, truecost_version
+from truecost.running.execute import Caller, execute, version_of
+from truecost.running.machine import claimed_cores, this_machine, truecost_version
 from truecost.running.pools.task import ATTEMPTS, Task, check_memory
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError, Slot

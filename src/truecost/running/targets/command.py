@@ -2,7 +2,7 @@
 
 import re
 
-from truecost.running.targets.kind import Kind, Report, TargetAnswer
+from truecost.running.targets import Kind, Report, TargetAnswer
 from truecost.running.wrapper_answer import reported_number
 from truecost.runs import Status
 

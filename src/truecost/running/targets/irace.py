@@ -5,7 +5,7 @@ irace has a shell make arguments of the line, so an instance that is no file is 
 unless the target is to have it `whole`.
 """
 
-from truecost.running.targets.kind import Calling, Kind, Report, TargetAnswer
+from truecost.running.targets import Calling, Kind, Report, TargetAnswer
 from truecost.running.wrapper_answer import reported_number
 from truecost.runs import Status
 from truecost.space.space import shell_words

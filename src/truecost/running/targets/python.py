@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from truecost.running.targets.kind import Calling, Kind
+from truecost.running.targets import Calling, Kind
 from truecost.running.targets.wrapper import read_wrapper
 
 SCRIPT = Path(__file__).parent.with_name("_call.py")

@@ -5,7 +5,7 @@ SMAC and ParamILS call it.
 import re
 
 from truecost.running import wrapper_answer
-from truecost.running.targets.kind import Calling, Kind, TargetAnswer
+from truecost.running.targets import Calling, Kind, TargetAnswer
 from truecost.runs import Status
 
 LINE = re.compile(rf"^[ \t]*{wrapper_answer.ANSWER}$", re.MULTILINE | re.IGNORECASE)
