@@ -186,9 +186,8 @@ class Campaign:
         self._out += 1
 
     def wait(self) -> list[Finished]:
-        """The next runs that are done, written down. After a run that says that the scenario is
-        wrong, those under way are still written down.
-        """
+        """The next runs that are done, written down."""
+        # After a run that says that the scenario is wrong, those under way are still written down.
         finished = self._written()
         trouble = [text for run in finished if (text := self._trouble(run)) is not None]
         if trouble:

@@ -346,7 +346,8 @@ class _Study:
         return self._configurations[made]
 
     def _measure(self, sets: Sequence[Changes], count: int) -> FloatArray:
-        """As `truecost.race.ablation.Measure`; what the space forbids costs the most there is."""
+        """As `truecost.race.ablation.Measure`."""
+        # What the space forbids costs the most there is.
         high = self._campaign.scenario.metric.range()[1]
         configurations = [self._configuration(made) for made in sets]
         wanted = {

@@ -100,9 +100,8 @@ def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[T
 
 
 def part_of(design: RunDesign, part: tuple[int, int]) -> BoolArray:
-    """Which runs of a design belong to part i of n: every n-th one in S* order, so that every part
-    is even and takes about as long.
-    """
+    """Which runs of a design belong to part i of n."""
+    # Every n-th one in S* order, so that every part is even and takes about as long.
     number, parts = part
     if not 1 <= number <= parts:
         raise InputError(f"expected a `part` (i, n) with 1 ≤ i ≤ n, got ({number}, {parts}).")
@@ -179,11 +178,9 @@ def forecast(
     **execution: Unpack[Execution],
 ) -> GatherForecast:
     """What `gather` with the same arguments would take, from a pilot: 20 runs of the design, drawn
-    at random.
-
-    They are journaled as any other run, so that nothing is done twice; runs that are there count as
-    pilot.
+    at random; runs that are there count as pilot.
     """
+    # Pilot runs are journaled as any other run, so that nothing is done twice.
     with _begun(scenario, journal, configurations, instances, runs, execution) as (work, design):
         done = work.book.done(design)
         short = min(PILOT, design.size) - int(done.sum())

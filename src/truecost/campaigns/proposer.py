@@ -78,15 +78,15 @@ class Proposer:
         return self._heats.enter(heat)
 
     def write(self) -> None:
-        """Write new proposals into the journal: a whole heat at once, since one model offers it."""
+        """Write new proposals into the journal."""
+        # A whole heat at once, since one model offers it.
         if len(self.recorded) > self._written:
             searchlog.note_proposals(self._book, self._written, self.recorded[self._written :])
             self._written = len(self.recorded)
 
     def _offer(self, incumbent: int, spent: float) -> Configuration | None:
-        """The next configuration that the model offers, which learns before every heat; None if it
-        has nothing to say.
-        """
+        """The next configuration that the model offers; None if it has nothing to say."""
+        # It learns before every heat: within one, all proposals come from the same model.
         heat, number = len(self._heats.granted), len(self.configurations)
         before, first, offers = self._offered
         if heat != before:
@@ -108,9 +108,9 @@ class Proposer:
         return offers.pop() if offers else None
 
     def _parents(self, incumbent: int) -> list[Configuration]:
-        """The best configurations: by the difference to the incumbent on common runs, at least half
-        of its runs.
-        """
+        """The best configurations."""
+        # By the difference to the incumbent on common runs, at least half of its runs: who met easy
+        # instances is not the best.
         heats, moment = self._heats, (self._heats.made, incumbent)
         if self._ranked is None or self._ranked[0] != moment:
             least = heats.count(incumbent) / 2 if self.configurations else 0

@@ -180,9 +180,8 @@ def _configuration(log: Import, scenario: Scenario, name: str) -> Configuration:
 
 
 def unseen(candidates: Sequence[Instance], log: Import, folders: Sequence[Path]) -> list[Instance]:
-    """The instances the log has no runs on: by name, by the end of their path, and by content where
-    its files are here.
-    """
+    """The instances the log has no runs on."""
+    # By name, by the end of their path, and by content where its files are here.
     names = {*log.matrix.instances, *(() if log.test is None else log.test.instances)}
     ends = {Path(name).parts for name in names if not Path(name).is_absolute()}
     longest = max(map(len, ends), default=0)
@@ -255,9 +254,8 @@ def begun_with(journal: str | os.PathLike[str]) -> Terms | None:
 
 
 def in_order(book: Journal, entry: Entry, terms: Terms | None) -> tuple[Instance, ...]:
-    """The instances in the order in which they were used before, new ones last; of families that
-    were used before, none is added.
-    """
+    """The instances in the order in which they were used before, new ones last."""
+    # Of families that were used before, none is added.
     named = {instance.name: instance for instance in entry.instances}
     before = book.order()
     if missing := [name for name in before if name not in named]:
@@ -376,9 +374,8 @@ def check_terms(book: Journal, terms: Terms, now: Terms, asked: Request) -> None
 
 
 def training_runs(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
-    """The log's runs with the range of the scenario's metric; a row without runs for a default that
-    has none.
-    """
+    """The log's runs with the range of the scenario's metric."""
+    # A default that the log has no runs of gets a row without any.
     matrix, (low, high) = log.matrix, scenario.metric.range()
     seen = matrix.costs[~np.isnan(matrix.costs)]
     known = math.isfinite(matrix.width) and (matrix.low, matrix.high) != (low, high)

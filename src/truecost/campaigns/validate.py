@@ -325,7 +325,8 @@ class _Watch:
         self._look()
 
     def _most(self) -> int:
-        """No more pairs than this with a budget of runs: up to a place where it may stop."""
+        """How many pairs a budget of runs pays for."""
+        # Up to a place where it may stop: more would be run for nothing.
         pairs = self._budget.amount // 2 if self._budget.unit == "runs" else math.inf
         return int(self._ends[self._ends <= pairs].max(initial=0))
 

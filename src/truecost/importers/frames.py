@@ -108,7 +108,8 @@ def as_frame(source: Any) -> pl.DataFrame:
 
 @lru_cache(maxsize=1)
 def _parquet(path: Path, _time: int, size: int) -> pl.DataFrame:
-    """A parquet file; one that was just read is not read again, since several importers look."""
+    """A parquet file."""
+    # One that was just read is not read again, since several importers look.
     words = [sys.executable, "-c", TRIAL, str(path), str(TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * size)]
     ended = subprocess.run(  # noqa: S603 - our own words
         words, check=False, capture_output=True, text=True, errors="replace"
@@ -138,7 +139,8 @@ def _polars(frame: Any) -> pl.DataFrame:
 
 
 def _values(column: Any) -> list[Any]:
-    """A column of pandas; what is missing there, NaN in a column of words among it, is None."""
+    """A column of pandas, None for what is missing there."""
+    # In a column of words that may be NaN.
     return column.astype(object).where(column.notna(), None).tolist()  # type: ignore[no-any-return]
 
 
@@ -240,7 +242,8 @@ def _numbered(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
 
 
 def check_direction(column: str, maximise: bool | None) -> None:
-    """Refuse a score that nobody said to maximise: the worst configuration would win."""
+    """Refuse a score that nobody said to maximise."""
+    # The worst configuration would win.
     if maximise is None and SCORES.intersection(plain_name(column).split("_")):
         raise InputError(
             f"expected `maximise` for the column {column!r}, which looks like a score: give "

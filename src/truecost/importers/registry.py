@@ -166,7 +166,8 @@ def _built_in(name: str) -> Importer:
 
 @cache
 def _plugged_in() -> tuple[Importer, ...]:
-    """The importers of other packages; one that cannot be loaded must not stop the others."""
+    """The importers of other packages."""
+    # One that cannot be loaded must not stop the others.
     loaded = []
     for entry in entry_points(group=GROUP):
         try:

@@ -121,11 +121,10 @@ def check_header(path: Path) -> None:
 def open_reading(path: Path) -> tuple[sqlite3.Connection, contextlib.ExitStack]:
     """A connection that neither changes the file nor leaves anything beside it, and what to close
     with it.
-
-    Opened in its folder, a journal that is being written would get SQLite's lock files, and one
-    with a rollback journal beside it would be changed by whatever that says. So what is closed is
-    opened as immutable, and what has a log is copied first.
     """
+    # Opened in its folder, a journal that is being written would get SQLite's lock files, and one
+    # with a rollback journal beside it would be changed by whatever that says. So what is closed is
+    # opened as immutable, and what has a log is copied first.
     if Path(f"{path}-journal").exists():
         raise InputError(
             f"{path}: expected a journal of truecost, which never has a file {path.name}-journal "
@@ -155,12 +154,10 @@ def open_reading(path: Path) -> tuple[sqlite3.Connection, contextlib.ExitStack]:
 
 
 def _copy_live(path: Path, copy: Path) -> None:
-    """A consistent copy of a journal and its log, whether somebody writes or was killed.
-
-    The file itself changes only when the log is put into it. If it did not while both were copied,
-    and the log was not begun anew, they belong together; what was appended meanwhile is there or
-    torn, and SQLite leaves out what is torn.
-    """
+    """A consistent copy of a journal and its log, whether somebody writes or was killed."""
+    # The file itself changes only when the log is put into it. If it did not while both were
+    # copied, and the log was not begun anew, they belong together; what was appended meanwhile is
+    # there or torn, and SQLite leaves out what is torn.
     log, log_copy = Path(f"{path}-wal"), Path(f"{copy}-wal")
     for attempt in range(COPIES):
         try:
@@ -192,10 +189,8 @@ def _salt(log: Path) -> bytes:
 
 
 def check_schema(connection: sqlite3.Connection, path: Path, kind: str) -> None:
-    """Refuse a file with anything in it that truecost did not write.
-
-    A view in the place of a table may never end, and a trigger do what nobody asked for.
-    """
+    """Refuse a file with anything in it that truecost did not write."""
+    # A view in the place of a table may never end, and a trigger do what nobody asked for.
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
         ours.executescript(SCHEMAS[kind])
         required = _objects(ours)
@@ -251,9 +246,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def statements(script: str) -> list[str]:
-    """The statements of a script, one by one: executescript would end the transaction they belong
-    to.
-    """
+    """The statements of a script, one by one."""
+    # executescript would end the transaction they belong to.
     statements, waiting = [], ""
     for line in script.strip().splitlines():
         waiting += line + "\n"

@@ -180,7 +180,8 @@ class Journal:
         self.kind = kind
 
     def _has_runs(self) -> bool:
-        """Whether a run ended that counts: an aborted one is made again."""
+        """Whether a run ended that counts."""
+        # An aborted one is made again.
         query = f"SELECT 1 FROM runs WHERE status <> {int(Status.ABORTED)}"  # noqa: S608 - a number
         query += " UNION ALL SELECT 1 FROM capped" if self.kind in SEARCHES else ""
         return bool(self.rows(f"SELECT EXISTS ({query})")[0][0])
@@ -289,7 +290,8 @@ class Journal:
                 self._outputs.keep(connection, run, cell)
 
     def _next_id(self, connection: sqlite3.Connection) -> int:
-        """One sequence for runs and capped runs: a search is resumed in the order of both."""
+        """The id of a run that is written now."""
+        # One sequence for runs and capped runs: a search is resumed in the order of both.
         query = "SELECT coalesce(max(id), 0) FROM runs"
         if self.kind in SEARCHES:
             query = f"SELECT max(({query}), (SELECT coalesce(max(id), 0) FROM capped))"  # noqa: S608

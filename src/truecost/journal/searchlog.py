@@ -198,11 +198,9 @@ def recorded(journal: Journal, until: Adopted | None = None) -> dict[Cell, Recor
 
 
 def proposed_in(journal: Journal) -> list[Proposal]:
-    """Who was proposed, in the order of proposals.
-
-    A search that goes on takes them as they are: a model of the costs may differ by a rounding on
-    another machine.
-    """
+    """Who was proposed, in the order of proposals."""
+    # A search that goes on takes them as they are: a model of the costs may differ by a rounding on
+    # another machine.
     query = f'SELECT c.name, c."values", p.origin {PROPOSALS}'
     return [
         Proposal(configuration=Configuration(name=name, values=json.loads(values)), origin=origin)
@@ -211,9 +209,8 @@ def proposed_in(journal: Journal) -> list[Proposal]:
 
 
 def note_proposals(journal: Journal, first: int, proposals: Sequence[Proposal]) -> None:
-    """New configurations, in the order of proposals; all of a heat at once, since one model offers
-    them.
-    """
+    """New configurations, in the order of proposals."""
+    # All of a heat at once, since one model offers them.
     with journal.transaction() as connection:
         for number, proposal in enumerate(proposals, first):
             configuration = proposal.configuration

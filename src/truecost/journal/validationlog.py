@@ -170,9 +170,8 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
 
 
 def _whole_families(journal: Journal, test: CostMatrix) -> CostMatrix:
-    """The runs on families whose instances all have runs of both: when to stop inside a family may
-    have depended on costs.
-    """
+    """The runs on families whose instances all have runs of both."""
+    # When to stop inside a family may have depended on costs.
     order = journal.order()
     labels = journal.families(order) or ()
     both = (test.counts() > 0).sum(axis=0) == 2

@@ -34,11 +34,9 @@ RESERVED = 300
 
 
 def claim_numbers() -> tuple[int, int] | None:
-    """A range of process numbers that no other slot on this machine uses; None if all are taken.
-
-    Held by a socket in the kernel's abstract name space: it goes with this process, whatever ends
-    it, needs no file, and another user's cannot be in the way.
-    """
+    """A range of process numbers that no other slot on this machine uses; None if all are taken."""
+    # Held by a socket in the kernel's abstract name space: it goes with this process, whatever ends
+    # it, needs no file, and another user's cannot be in the way.
     with open("/proc/sys/kernel/pid_max") as file:
         largest = int(file.read())
     blocks = max(16, 4 * (os.cpu_count() or 1))
@@ -224,9 +222,8 @@ def _overlay(layer: str, work: str) -> None:
 
 
 def _cover_shared_memory(limit: bytes) -> None:
-    """Private shared memory, in which what is there now stays visible: instances are kept there for
-    speed.
-    """
+    """Private shared memory, in which what is there now stays visible."""
+    # Instances are kept there for speed.
     present = [f"{SHARED_MEMORY}/{name}" for name in os.listdir(SHARED_MEMORY)]
     handles = []
     for path in present:

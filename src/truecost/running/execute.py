@@ -211,11 +211,11 @@ def execute(
     seed: int,
     cap: float | None = None,
 ) -> Outcome:
-    """One run: the target called, its answer read, and checked where the scenario has a check.
-
-    A cap, in seconds of the metric's clock, stops it below the scenario's limit. The target is not
-    told: a run that ends before its cap is the run that would have been without.
+    """One run: the target called, its answer read, and checked where the scenario has a check. A
+    cap, in seconds of the metric's clock, stops it below the scenario's limit.
     """
+    # The target is not told of a cap: a run that ends before it is the run that would have been
+    # without.
     scenario = caller.scenario
     clock = scenario.metric.clock
     limits = scenario.limits if cap is None else scenario.limits.model_copy(update={clock: cap})

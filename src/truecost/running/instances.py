@@ -47,9 +47,8 @@ class InstanceTable(TomlTable):
 
 
 def make(recipe: Recipe, path: Path) -> None:
-    """Write the instance; whole, or not at all, whoever else makes the same one at the same
-    time.
-    """
+    """Write the instance; whole, or not at all."""
+    # Somebody else may make the same one at the same time.
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
     os.close(handle)

@@ -180,12 +180,10 @@ def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int,
 
 
 def _claim(core: int) -> socket.socket | None:
-    """A claim on a core, held as long as the socket is open; None if somebody else holds it.
-
-    A name in the kernel's abstract name space: it goes with its process, whatever ends that; no
-    file of another user, no folder or FIFO of that name can be in the way. Whoever has another
-    temporary folder, in a job of a batch system for instance, has other cores as well.
-    """
+    """A claim on a core, held as long as the socket is open; None if somebody else holds it."""
+    # A name in the kernel's abstract name space: it goes with its process, whatever ends that; no
+    # file of another user, no folder or FIFO of that name can be in the way. Whoever has another
+    # temporary folder, in a job of a batch system for instance, has other cores as well.
     place = hashlib.sha256(tempfile.gettempdir().encode()).hexdigest()[:16]
     holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:

@@ -155,9 +155,8 @@ class Scenario:
         }
 
     def _programs(self) -> dict[str, str]:
-        """Hashes of the programs that the scenario names by a path: a solver that was built anew is
-        another solver.
-        """
+        """Hashes of the programs that the scenario names by a path."""
+        # A solver that was built anew is another solver.
         words = [*(self.target.command or ()), *(self.generator or ())]
         words += [] if "check" in self.target.given() else self.target.check or ()
         words += [reference.rpartition(":")[0] for reference in self.target.given().values()]
@@ -448,7 +447,7 @@ def _check_word(key: str, word: str, names: set[str]) -> None:
 
 
 def _check_reports(scenario: Scenario) -> None:
-    """A metric that nothing can ever fill is a mistake that must not cost a weekend."""
+    # A metric that nothing can ever fill is a mistake that must not cost a weekend.
     metric, answer = scenario.metric, scenario.answer
     if not kinds()[scenario.target.kind].formatted:
         return

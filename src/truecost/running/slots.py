@@ -263,11 +263,9 @@ def control_group() -> Path | None:
 
 
 def _delegate(group: Path) -> None:
-    """Let groups below ours limit memory and processes, where it can.
-
-    A group with such groups below it may have no processes itself: ours goes to one of its own.
-    Where others are in the group as well, all stays as it was.
-    """
+    """Let groups below ours limit memory and processes, where it can."""
+    # A group with such groups below it may have no processes itself: ours goes to one of its own.
+    # Where others are in the group as well, all stays as it was.
     control = group / "cgroup.subtree_control"
     with contextlib.suppress(OSError):
         offered = {"memory", "pids"} & set((group / "cgroup.controllers").read_text().split())

@@ -80,9 +80,8 @@ def placeholders(word: str) -> list[str]:
 
 
 def fill(word: str, values: Mapping[str, str]) -> str:
-    """A word of a command with its placeholders filled in, in one pass, so that values are never
-    looked into.
-    """
+    """A word of a command with its placeholders filled in."""
+    # In one pass, so that values are never looked into.
 
     def replacement(match: re.Match[str]) -> str:
         text = match.group()

@@ -255,9 +255,8 @@ def _names(file: Path, root: Path) -> tuple[str, str]:
 
 
 def _cutoff(caps: FloatArray, options: Options) -> tuple[float, tuple[str, ...]]:
-    """The cutoff of the running times, the largest that a call asks for: configurators lower it to
-    cap runs.
-    """
+    """The cutoff of the running times, the largest that a call asks for."""
+    # Configurators lower it to cap runs.
     if options.cutoff is not None:
         return options.cutoff, ()
     if np.isnan(caps).all():

@@ -209,9 +209,8 @@ def _unfinished(log: RValue) -> bool:
 
 
 def _instance_names(scenario: RValue, most: int) -> list[str]:
-    """Names of the instances, irace's numbers where there are none; one that is listed twice is one
-    instance.
-    """
+    """Names of the instances, irace's numbers where there are none."""
+    # One that is listed twice is one instance.
     given = scenario.get("instances")
     names = [name or "" for name in given.texts()] if given.kind == "character" else []
     if len(names) >= most and all(names):
@@ -233,9 +232,8 @@ def _places(labels: Sequence[str]) -> IntArray:
 
 
 def _statuses(values: FloatArray, bound: float | None) -> NDArray[np.int8]:
-    """Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a
-    timeout.
-    """
+    # Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a
+    # timeout.
     statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
     if bound is not None:
         statuses[:] = np.where(values >= bound, Status.TIMEOUT, Status.SOLVED)
@@ -294,7 +292,8 @@ def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> Flo
 
 
 def _history(log: RValue) -> dict[str, FloatArray]:
-    """The columns of irace's log of experiments: a data frame from 4.0 on, a matrix before."""
+    """The columns of irace's log of experiments."""
+    # A data frame from 4.0 on, a matrix before.
     history = log.get("state", "experiment_log") or log.get("experimentLog")
     if history.kind in NUMBERS:
         names = history.attributes.get("dimnames", rdata.NULL)

@@ -308,7 +308,8 @@ def _trajectory(
 
 
 def _external(value: float | None, distribution: Any) -> Scalar:
-    """A parameter's value: storages keep numbers, of a categorical one the place of its choice."""
+    """A parameter's value."""
+    # Storages keep numbers, of a categorical one the place of its choice.
     described = distribution if isinstance(distribution, dict) else json.loads(distribution)
     attributes = described["attributes"]
     if value is None:
@@ -424,9 +425,8 @@ def _apply(
 
 
 def _fill(trial: Trial, entry: dict[str, Any]) -> None:
-    """Take in what an operation says of a trial: several things at once where one is created
-    finished, else one.
-    """
+    """Take in what an operation says of a trial."""
+    # Several things at once where one is created finished, else one.
     if entry.get("state") is not None:
         trial.state = STATES[entry["state"]]
     values = entry.get("values") or [entry.get("value")]

@@ -115,9 +115,8 @@ class Place(int):
 
 
 def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
-    """The run history without its rows, and the rows as columns: as dictionaries they would take a
-    gigabyte a million.
-    """
+    """The run history without its rows, and the rows as columns."""
+    # As dictionaries, rows would take a gigabyte a million.
     columns: Columns = {name: [] for name in FIELDS}
     appends = [columns[name].append for name in FIELDS]
     first = columns["config_id"]
@@ -157,10 +156,9 @@ def _history(path: Path) -> tuple[Mapping[str, Any], Columns]:
 
 
 def _from_pairs(rows: Sequence[Any]) -> Columns:
-    """Rows of SMAC3 1.x: what was run, [config_id, instance, seed, budget], and what came out,
-    [cost, time, status, starttime, endtime, additional_info]; versions before have neither budget
-    nor times.
-    """
+    """Rows of SMAC3 1.x."""
+    # What was run, [config_id, instance, seed, budget], and what came out, [cost, time, status,
+    # starttime, endtime, additional_info]; versions before have neither budget nor times.
     columns: Columns = {name: [] for name in FIELDS}
     for number, row in enumerate(rows):
         pair = row if isinstance(row, list) and len(row) == 2 else ((), ())
@@ -196,7 +194,8 @@ def _from_lists(rows: Sequence[Any]) -> Columns:
 
 
 def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object as it is; a function of Python, so that others have a turn while JSON is read."""
+    """An object as it is."""
+    # A function of Python, so that others have a turn while JSON is read.
     return dict(pairs)
 
 
@@ -220,7 +219,8 @@ def _beside(path: Path) -> Mapping[str, Any]:
 
 
 def _scenario(folder: Path) -> Mapping[str, Any]:
-    """The scenario, by the names of SMAC3 2.x; 1.x wrote lines `name = value`."""
+    """The scenario, by the names of SMAC3 2.x."""
+    # 1.x wrote lines `name = value`.
     path = folder / "scenario.txt"
     if (folder / "scenario.json").is_file() or not path.is_file():
         return _beside(folder / "scenario.json")
@@ -266,7 +266,8 @@ def _place(objective: str | None, names: list[str], width: int) -> int:
 
 
 def _elapsed(columns: Columns) -> FloatArray:
-    """Seconds from start to end: the field `time` is 0 for a trial that timed out."""
+    """Seconds from start to end."""
+    # The field `time` is 0 for a trial that timed out.
     start, end = (_numbers(columns[name], name) for name in ("starttime", "endtime"))
     return end - start
 
@@ -294,9 +295,8 @@ def _statuses(column: list[Any]) -> NDArray[np.int8]:
 def _stopped(
     statuses: NDArray[np.int8], columns: Columns, scenario: Mapping[str, Any], notes: list[str]
 ) -> NDArray[np.int8]:
-    """With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long
-    it took tells.
-    """
+    # With an infinite crash cost SMAC calls a trial crashed that it stopped at its limit; how long
+    # it took tells.
     limit = _limit(scenario, "trial_walltime_limit")
     if limit is None:
         return statuses
@@ -316,12 +316,10 @@ def _capped(
     scenario: Mapping[str, Any],
     notes: list[str],
 ) -> tuple[FloatArray, NDArray[np.int8]]:
-    """Trials that SMAC's capping stopped below the cutoff, with their cap as the cost.
-
-    SMAC gives each trial a `cutoff` and does not keep it. So only the target can tell: by the
-    status timeout with what it took as the cost, or by returning that cutoff as additional
-    information.
-    """
+    """Trials that SMAC's capping stopped below the cutoff, with their cap as the cost."""
+    # SMAC gives each trial a `cutoff` and does not keep it. So only the target can tell: by the
+    # status timeout with what it took as the cost, or by returning that cutoff as additional
+    # information.
     answers = columns["additional_info"]
     given = np.array(
         [
@@ -444,9 +442,8 @@ def _trajectory(
 def _old_trajectory(
     folder: Path, parameters: Mapping[str, Mapping[str, Scalar]]
 ) -> list[dict[str, Any]]:
-    """The incumbents of SMAC3 1.x, in the form of 2.x: traj.json has a line for each, with its
-    values and not its number.
-    """
+    """The incumbents of SMAC3 1.x, in the form of 2.x."""
+    # traj.json has a line for each, with its values and not its number.
     path, items = folder / "traj.json", []
     for line in path.read_bytes().splitlines() if path.is_file() else ():
         entry = _decoded(line, path.name)

@@ -209,9 +209,8 @@ class DaskPool:
         return {key: result for key, result in results.items() if result is not None}
 
     def _await_verdict(self, error: BaseException) -> None:
-        """Where a connection broke in the middle of an answer, the client needs a moment to notice
-        that its scheduler is gone.
-        """
+        # Where a connection broke in the middle of an answer, the client needs a moment to notice
+        # that its scheduler is gone.
         end = time.monotonic() + CONNECT
         while (
             isinstance(error, self._broken)
@@ -251,9 +250,8 @@ class DaskPool:
         self._unsent.append((task, losses + 1))
 
     def _next_batch(self) -> list[Any]:
-        """Futures that are done one way or the other; a cluster that stays without workers is not
-        waited for without end.
-        """
+        """Futures that are done one way or the other."""
+        # A cluster that stays without workers is not waited for without end.
         seen = looked = time.monotonic()
         while not (batch := list(self._completed.next_batch(block=False))):
             if self._client.status != "running":
@@ -283,7 +281,8 @@ class DaskPool:
         self._stack.close()
 
     def _leave(self) -> None:
-        """Take back what was sent, and go; a scheduler that is gone must not keep us."""
+        """Take back what was sent, and go."""
+        # A scheduler that is gone must not keep us.
         with suppress(Exception):
             if self._client.status == "running":
                 self._client.cancel(
@@ -329,7 +328,7 @@ def _connected(address: str) -> Any:
 
 @contextmanager
 def _silenced() -> Iterator[None]:
-    """Dask tells in many lines of log what we say in a sentence."""
+    # Dask tells in many lines of log what we say in a sentence.
     logger = logging.getLogger("distributed")
     handlers = list(logger.handlers)
 
