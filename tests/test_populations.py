@@ -2,33 +2,76 @@
 the counting itself notices a wrong rule.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from bench.folds import coverage
 from bench.populations.__main__ import BADGE, count, rejected, sharpness
 from bench.populations.sources import Population, Truth, made_up
-from bench.populations.ways import WAYS
+from bench.populations.ways import (
+    WAYS,
+    WRONG,
+    finished,
+    grown,
+    mixed,
+    mixed_within,
+    progressive,
+    watched,
+)
 
-TRIALS = 60
+TRIALS, FEWER = 60, 30
 POPULATIONS = {population.name: population for population in made_up()}
 CELLS = [
     ("0/1", "random list, 50"),
+    ("lognormal 1", "weighted list, 50"),
+    ("rare timeouts", "on part, 50"),
+    ("0/1", "3 proposals, 30 new each"),
     ("0/1", "race, 60"),
+    ("lognormal 1", "capped, 40"),
     ("lognormal 2.5", "fixed, 30"),
-    ("rare timeouts", "tuned, tested on 50"),
-    ("nested", "27 families of 10"),
-    ("nested", "30 of a benchmark of 40"),
+    ("0/1", "fixed, 30 sorted"),
     ("lognormal 1", "fixed, 40 with common seeds"),
+    ("rare timeouts", "tuned, tested on 50"),
+    ("0/1", "tuned, sorted test of 20"),
+    ("0/1", "test watched to 60"),
+    ("lognormal 1", "plan grown to 200"),
+    ("0/1", "unfinished, then 100"),
+    ("nested", "15 families"),
+    ("nested", "27 families of 10"),
+    ("nested", "27 families of 10, list"),
+    ("nested", "a mix of 6 families of 12"),
+    ("nested", "3 families, any mix in ranges"),
+    ("nested", "30 of a benchmark of 40"),
+    ("0/1", "all of a benchmark of 40"),
+    ("0/1", "40 seeds on 1 instance"),
     ("0/1", "4 seeds on 10 instances"),
+    ("nested", "4 seeds on 10 weighted"),
+    ("lognormal 1", "60 with sampling weights"),
 ]
+# Ways that take many looks or many labels, at a size that a test can afford, and fewer trials.
+SMALLER = {
+    "3 proposals, 30 new each": partial(progressive, proposals=2, n=20),
+    "test watched to 60": partial(watched, n=20, looks=4),
+    "plan grown to 200": partial(grown, n=50),
+    "unfinished, then 100": partial(finished, n=24, looks=3),
+    "a mix of 6 families of 12": partial(mixed, each=3),
+    "3 families, any mix in ranges": partial(mixed_within, each=3),
+}
+
+
+def test_every_way_is_counted() -> None:
+    """A way of sampling or choosing would be added and never counted by a test."""
+    assert sorted(way for _, way in CELLS) == sorted({*WAYS} - {WRONG})
 
 
 @pytest.mark.parametrize(("population", "way"), CELLS)
 def test_statements_hold_as_often_as_they_say(population: str, way: str) -> None:
     """A certificate or a comparison would be wrong more often than δ."""
-    counts = count(POPULATIONS[population], WAYS[way], 0.2, TRIALS, set())
-    assert counts["cost"][0] == TRIALS
+    trials = FEWER if way in SMALLER else TRIALS
+    counts = count(POPULATIONS[population], SMALLER.get(way, WAYS[way]), 0.2, trials, set())
+    assert counts["cost"][0] == trials
     assert rejected(counts, 0.2) == []
     assert counts[BADGE][0] > 10
 
@@ -53,8 +96,7 @@ def test_intervals_over_folds_hold_about_as_often_as_stated() -> None:
 
 def test_counting_notices_the_wrong_unit() -> None:
     """Coverage would be counted in a way that no wrong rule fails."""
-    way = WAYS["27 families of 10, as instances"]
-    counts = count(POPULATIONS["nested"], way, 0.05, TRIALS, set())
+    counts = count(POPULATIONS["nested"], WAYS[WRONG], 0.05, TRIALS, set())
     assert "difference, below" in rejected(counts, 0.05)
 
 

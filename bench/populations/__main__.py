@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from scipy.stats import binomtest
 
 import truecost
 from bench.populations.sources import Population, Truth, populations
-from bench.populations.ways import SLOW, WAYS, WRONG, Way
+from bench.populations.ways import WAYS, WRONG, Way
 from truecost.show.document import Case, Context
 from truecost.show.document.verdict import judged
 from truecost.stats import confidence
@@ -31,15 +32,8 @@ DELTAS = (0.05, 0.2)
 REJECTED = 1e-4
 SLACK = 1e-9
 BADGE = "false good badge"
-# Ways whose widths are compared: one look at independent instances.
-PLAIN = (
-    "random list, 50",
-    "on part, 50",
-    "fixed, 30",
-    "fixed, 40 with common seeds",
-    "tuned, tested on 50",
-)
-SHARP = (*PLAIN, "race, 60", "test watched to 60", "plan grown to 200", "unfinished, then 100")
+# Ways whose power is counted: sorted instances have that of unsorted ones.
+SHARP = [name for name in WAYS if name != WRONG and "sorted" not in name]
 OTHERS: tuple[confidence.Method, ...] = ("betting", "empirical-bernstein", "hoeffding")
 DATA = Path(__file__).parents[3] / "shared" / "data"
 # Counts of a kind of statement: how often it was made, and how often it was wrong (or shown).
@@ -59,8 +53,8 @@ def wrong(assessment: Any, truth: Truth, kinds: set[str]) -> dict[str, bool]:
         flags["difference"] = comparison.upper < gap - slack
         flags["difference, below"] = comparison.lower > gap + slack
         by_mean = assessment.primary == "mean"
-        won = truth.wins(comparison.configuration, comparison.default)
-        better = gap < -slack if by_mean else won > 0.5
+        won = truth.value("wins", comparison.configuration, comparison.default)
+        better = gap < -slack if by_mean else won is not None and won > 0.5 + SLACK
         flags[BADGE] = judged(Case(assessment, Context()))[0] == "good" and not better
     if "statements" in kinds:
         for statement in assessment.statements:
@@ -69,26 +63,15 @@ def wrong(assessment: Any, truth: Truth, kinds: set[str]) -> dict[str, bool]:
 
 
 def _wrong_statement(statement: Any, truth: Truth) -> dict[str, bool]:
-    own, other = statement.configuration, statement.default
     kind = statement.quantity
-    if statement.same_seed:
-        return {}  # about another quantity than the truth computed here
-    if kind == "solved share":
-        least = most = truth.solved(own)
-    elif kind in ("median", "90th percentile"):
-        most = truth.quantile(own, 0.5 if kind == "median" else 0.9)
+    # Runs with the same seed are paired otherwise than the truth computed here.
+    value = truth.value(kind, statement.configuration, statement.default)
+    if statement.same_seed or value is None:
+        return {}
+    least = most = value
+    if kind in ("median", "90th percentile"):
         # What a run that was not solved costs is above the cutoff, whatever it is charged.
         least = min(most, truth.population.cutoff or np.inf)
-    elif kind == "wins":
-        least = most = truth.wins(own, other)
-    elif kind == "speed-up":
-        least = most = truth.speed_up(own, other)
-    elif kind == "ratio of means":
-        least = most = truth.mean(other) / truth.mean(own)
-    elif kind == "difference of solved shares":
-        least = most = truth.solved(own) - truth.solved(other)
-    else:
-        return {}
     flags = {}
     for side, limit in (
         (statement.side, statement.limit),
@@ -102,10 +85,9 @@ def _wrong_statement(statement: Any, truth: Truth) -> dict[str, bool]:
 
 
 def _looks(
-    population: Population, way: Way, delta: float, trial: int
+    population: Population, way: Way, delta: float, trial: int, truths: dict[bytes, Truth]
 ) -> Iterator[tuple[Any, Truth]]:
-    """The assessments of one trial, each with the truth it is about."""
-    truths: dict[bytes, Truth] = {}
+    """The assessments of one trial, each with the truth it is about, which all trials share."""
     for look in way(population, np.random.default_rng([trial, 11])):
         key = b"" if look.weights is None else look.weights.tobytes()
         if key not in truths:
@@ -116,9 +98,10 @@ def _looks(
 def count(population: Population, way: Way, delta: float, trials: int, kinds: set[str]) -> Counts:
     """For each statement in how many trials it was made, and in how many it was wrong at a look."""
     counts: Counts = {}
+    truths: dict[bytes, Truth] = {}
     for trial in range(trials):
         flags: dict[str, bool] = {}
-        for assessment, truth in _looks(population, way, delta, trial):
+        for assessment, truth in _looks(population, way, delta, trial, truths):
             for kind, flag in wrong(assessment, truth, kinds).items():
                 flags[kind] = flags.get(kind, False) or flag
         for kind, flag in flags.items():
@@ -134,15 +117,16 @@ def sharpness(population: Population, way: Way, delta: float, trials: int) -> di
     population = population.with_better()
     shown: Counts = {"mean": [0, 0], "wins": [0, 0]}
     wide: dict[str, list[list[float]]] = {"cost": [], "difference": []}
+    truths: dict[bytes, Truth] = {}
     for trial in range(trials):
         true, seen = set(), set()
-        for assessment, truth in _looks(population, way, delta, trial):
+        for assessment, truth in _looks(population, way, delta, trial, truths):
             comparison = assessment.comparison
             if comparison is None or comparison.evidence is None:
                 continue
             pair = comparison.configuration, comparison.default
             true |= {"mean"} if truth.mean(pair[0]) < truth.mean(pair[1]) else set()
-            true |= {"wins"} if truth.wins(*pair) > 0.5 else set()
+            true |= {"wins"} if (truth.value("wins", *pair) or 0.0) > 0.5 else set()
             seen |= {"mean"} if comparison.grade == "better" else set()
             seen |= {"wins"} if assessment.wins and assessment.wins.grade == "better" else set()
             for kind, row in _widths(assessment, delta).items():
@@ -162,6 +146,8 @@ def _widths(assessment: Any, delta: float) -> dict[str, list[float]]:
     evidence = comparison.evidence
     if certificate is None or evidence.at_all_times or evidence.plans:
         return {}
+    if not evidence.scope.usual or evidence.runs.censored.any():
+        return {}  # the other methods are for independent instances and known costs
     own, low, high = assessment.own_evidence, evidence.runs.low, evidence.runs.high
     (costs,) = own.runs.select(configurations=[certificate.configuration]).costs
     pair = [comparison.configuration, comparison.default]
@@ -242,6 +228,8 @@ def cells(data: Path, only: str) -> Iterator[tuple[Population, str]]:
         for name in WAYS:
             if "famil" in name and population.families is None and population.name != "kissat":
                 continue
+            if "capped" in name and population.cutoff is None:
+                continue
             if "sorted" in name and population.name not in ("kissat", "0/1"):
                 continue
             if re.search(only, f"{population.name} | {name}"):
@@ -270,14 +258,14 @@ def main() -> None:
         print(line, flush=True)
 
     for population, name in cells(options.data, options.only):
-        trials = int(options.trials * SLOW.get(name, 1))
-        row = [population.name, name, str(trials)]
+        row = [population.name, name]
         for delta in deltas:
-            key = f"{population.name} | {name} | {delta:g} | {trials} | {sorted(kinds)}"
-            counts = kept.get(key, lambda: count(population, WAYS[name], delta, trials, kinds))  # noqa: B023
+            key = f"{population.name} | {name} | {delta:g} | {options.trials} | {sorted(kinds)}"
+            cell = partial(count, population, WAYS[name], delta, options.trials, kinds)
+            counts = kept.get(key, cell)
             row.append(coverage_row(counts, delta) if counts else "– | –")
             fine &= name == WRONG or not counts or not rejected(counts, delta)
-        if row[3:] != ["– | –"] * len(deltas):
+        if row[2:] != ["– | –"] * len(deltas):
             add(f"| {' | '.join(row)} |")
     if options.sharpness:
         head = (
@@ -288,12 +276,12 @@ def main() -> None:
         for population, name in cells(options.data, options.only):
             if name not in SHARP or "equal" in population.name:
                 continue
-            trials = int(options.trials * SLOW.get(name, 1) / 2)
+            trials = options.trials // 2
             for delta in deltas:
                 key = f"sharpness | {population.name} | {name} | {delta:g} | {trials}"
-                cell = kept.get(key, lambda: sharpness(population, WAYS[name], delta, trials))  # noqa: B023
-                if cell:
-                    add(f"| {population.name} | {name} | {delta:.0%} | {sharpness_row(cell)} |")
+                seen = kept.get(key, partial(sharpness, population, WAYS[name], delta, trials))
+                if seen:
+                    add(f"| {population.name} | {name} | {delta:.0%} | {sharpness_row(seen)} |")
     if options.out is not None:
         options.out.write_text("\n".join(lines) + "\n")
     sys.exit(0 if fine else 1)
@@ -322,9 +310,9 @@ def _title(options: argparse.Namespace, deltas: list[float]) -> list[str]:
     words += [f"--{name}" for name in ("statements", "sharpness") if getattr(options, name)]
     command = shlex.join(["python", "-m", "bench.populations", *words])
     columns = [f"δ {delta:.0%}: worst statement | false good badge" for delta in deltas]
-    head = f"| population | way | trials | {' | '.join(columns)} |"
+    head = f"| population | way | {' | '.join(columns)} |"
     text = ["# Results of `bench.populations`", "", f"Made by `{command}`.", "", "## Coverage", ""]
-    return [*text, COVERAGE, "", head, "|" + " --- |" * (3 + 2 * len(deltas))]
+    return [*text, COVERAGE, "", head, "|" + " --- |" * (2 + 2 * len(deltas))]
 
 
 if __name__ == "__main__":

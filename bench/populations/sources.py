@@ -91,9 +91,36 @@ class Truth:
 
     def __init__(self, population: Population, weights: FloatArray | None = None) -> None:
         self.population = population
+        self._values: dict[tuple[str, str, str | None], float | None] = {}
         p = population.costs.shape[1]
         self.weights = np.full(p, 1 / p) if weights is None else weights
         self.means = population.costs.mean(axis=2) @ self.weights
+
+    def value(self, quantity: str, name: str, default: str | None) -> float | None:
+        """What a statement is about; None for quantities that have no truth here.
+
+        Values are kept: sorting all pairs of runs takes longer than an assessment.
+        """
+        key = quantity, name, default
+        if key not in self._values:
+            self._values[key] = self._value(quantity, name, default or "0")
+        return self._values[key]
+
+    def _value(self, quantity: str, name: str, default: str) -> float | None:
+        match quantity:
+            case "solved share":
+                return self.solved(name)
+            case "median" | "90th percentile":
+                return self.quantile(name, 0.5 if quantity == "median" else 0.9)
+            case "wins":
+                return self.wins(name, default)
+            case "speed-up":
+                return self.speed_up(name, default)
+            case "ratio of means":
+                return self.mean(default) / self.mean(name)
+            case "difference of solved shares":
+                return self.solved(name) - self.solved(default)
+        return None
 
     def mean(self, name: str) -> float:
         """u of a configuration."""
@@ -135,7 +162,7 @@ class Truth:
 
 def populations(data: Path) -> Iterator[Population]:
     """All that are available: examples, made-up ones, and those with files in a folder."""
-    for name in ("clasp", "kissat", "lkh", "kissat-large"):
+    for name in ("clasp", "kissat", "lkh", "kissat-large", "clasp-large"):
         matrix = truecost.load_example(name)
         top = float(matrix.high)
         cutoff = matrix.cutoff if matrix.cutoff is not None else top

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench.populations.sources import Population
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import RunPlan, Trajectory
+from truecost.runs import RunPlan, Status, Trajectory
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -64,16 +64,34 @@ def best_two(population: Population, rng: np.random.Generator) -> list[int]:
     return [0, int(rng.choice(closest))]
 
 
-def whole_list(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
-    """A random list on one set of instances; the best of it is named."""
+def listed(
+    population: Population, rng: np.random.Generator, *, n: int, chosen: str
+) -> Iterator[Look]:
+    """A random list on one set of instances; the best of it is named, that of a fifth of the
+    instances where the others judge.
+    """
     runs = population.draw(rng, some(population, rng, 8), n, RUNS_PER_CELL)
-    yield Look(runs=runs, asked={"default": "0", "chosen": "from-list", "raced": False})
+    yield Look(runs=runs, asked={"default": "0", "chosen": chosen, "raced": False})
 
 
-def on_part(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
-    """A fifth of the instances chooses, the others judge."""
-    runs = population.draw(rng, some(population, rng, 8), n, RUNS_PER_CELL)
-    yield Look(runs=runs, asked={"default": "0", "chosen": "on-part", "raced": False})
+def progressive(
+    population: Population, rng: np.random.Generator, *, proposals: int, n: int
+) -> Iterator[Look]:
+    """A search whose every proposal, the best on all instances so far, is judged on n new ones."""
+    runs = population.draw(rng, some(population, rng, 8), n * proposals, 1)
+    proposal = int(rng.integers(1, len(runs.configurations)))
+    for number in range(1, proposals + 1):
+        seen, name = runs.instances[: n * number], runs.configurations[proposal]
+        asked = {
+            "default": "0",
+            "configuration": name,
+            "chosen": "progressive",
+            "proposal": number,
+            "fresh": seen[-n:],
+            "raced": False,
+        }
+        yield Look(runs=runs.select(configurations=["0", name], instances=seen), asked=asked)
+        proposal = 1 + int(runs.costs[1:, : n * number].mean(axis=(1, 2)).argmin())
 
 
 def fixed(
@@ -84,6 +102,23 @@ def fixed(
     runs = population.draw(rng, pair, n, 1, sort=sort)
     asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before", "raced": False}
     yield Look(runs=runs, asked=asked)
+
+
+def capped(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """One configuration, fixed beforehand, and the default, each stopped at twice the time that the
+    other one needed on the instance before.
+    """
+    pair = best_two(population, rng)
+    runs = population.draw(rng, pair, n, 1)
+    costs, cutoff = np.array(runs.costs), population.cutoff or population.high
+    statuses = np.where(costs >= cutoff, Status.TIMEOUT, Status.SOLVED)
+    for place in range(1, n):
+        caps = 2 * np.minimum(runs.costs[::-1, place - 1], cutoff)
+        stopped = (costs[:, place] > caps) & (caps < cutoff)
+        costs[:, place] = np.where(stopped, caps, costs[:, place])
+        statuses[:, place] = np.where(stopped, Status.CENSORED, statuses[:, place])
+    asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before"}
+    yield Look(runs=runs.replace(costs=costs, statuses=statuses), asked=asked)
 
 
 def race(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
@@ -120,8 +155,10 @@ def tuned(
     yield Look(runs=log, asked={"test": population.draw(rng, pair, n, 1, sort=sort)})
 
 
-def watched(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
-    """The journal of a test that is still running, looked at 23 times."""
+def watched(
+    population: Population, rng: np.random.Generator, *, n: int, looks: int = 23
+) -> Iterator[Look]:
+    """The journal of a test that is still running, looked at again and again."""
     pair = best_two(population, rng)[::-1]
     training = population.draw(rng, pair, 10, 1, prefix="t")
     whole = population.draw(rng, pair, n, 1)
@@ -132,7 +169,7 @@ def watched(population: Population, rng: np.random.Generator, *, n: int) -> Iter
             tool="search", proposed="adaptively", raced=False, default="0", incumbent=str(pair[0])
         ),
     )
-    for size in np.unique(np.linspace(5, n, 23).astype(int)).tolist():
+    for size in np.unique(np.linspace(5, n, looks).astype(int)).tolist():
         part = whole.select(instances=whole.instances[:size])
         test = journal(part, unfinished=size < n, plans=(n,))
         yield Look(runs=log, asked={"test": test})
@@ -150,12 +187,14 @@ def grown(population: Population, rng: np.random.Generator, *, n: int) -> Iterat
         yield Look(runs=log, asked=asked)
 
 
-def finished(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+def finished(
+    population: Population, rng: np.random.Generator, *, n: int, looks: int = 8
+) -> Iterator[Look]:
     """A gather looked at while it runs, and again when it is finished."""
     pair = best_two(population, rng)
     whole = population.draw(rng, pair, n, 1)
     asked = {"default": "0", "configuration": str(pair[1]), "chosen": "before"}
-    for size in np.linspace(n // 4, n, 8).astype(int).tolist():
+    for size in np.linspace(n // 4, n, looks).astype(int).tolist():
         part = whole.select(instances=whole.instances[:size])
         yield Look(runs=journal(part, unfinished=size < n, plans=(n,)), asked=asked)
 
@@ -225,6 +264,30 @@ def mixed(population: Population, rng: np.random.Generator, *, each: int) -> Ite
     yield Look(runs=runs, asked=asked, weights=family_weights(codes, mix))
 
 
+def mixed_within(population: Population, rng: np.random.Generator, *, each: int) -> Iterator[Look]:
+    """Three families, and statements for every mix within ranges; what is true is one of the
+    extreme mixes.
+    """
+    codes = labels(population)
+    present = np.unique(codes)
+    three = present[np.linspace(0, present.size - 1, 3).astype(int)]
+    instances = np.concatenate([rng.choice(np.flatnonzero(codes == f), each) for f in three])
+    pair = best_two(population, rng)
+    owners = np.repeat([f"family {f}" for f in three], each).tolist()
+    runs = population.draw(rng, pair, instances, 1).replace(families=owners)
+    ranges = [(0.2, 0.6), (0.2, 0.6), (0.2, 0.2)]
+    asked = {
+        "default": "0",
+        "configuration": str(pair[1]),
+        "chosen": "before",
+        "raced": False,
+        "mix": {f"family {f}": ends for f, ends in zip(three, ranges, strict=True)},
+    }
+    mix = np.zeros(int(codes.max()) + 1)
+    mix[three] = [(0.2, 0.6, 0.2), (0.6, 0.2, 0.2)][int(rng.integers(2))]
+    yield Look(runs=runs, asked=asked, weights=family_weights(codes, mix))
+
+
 def benchmark(
     population: Population, rng: np.random.Generator, *, size: int, n: int
 ) -> Iterator[Look]:
@@ -254,27 +317,59 @@ def common_seeds(population: Population, rng: np.random.Generator, *, n: int) ->
 
 
 def seeds(
-    population: Population, rng: np.random.Generator, *, size: int, runs: int
+    population: Population,
+    rng: np.random.Generator,
+    *,
+    size: int,
+    runs: int,
+    weighted: bool = False,
 ) -> Iterator[Look]:
-    """A fixed number of instances, with new seeds."""
+    """A fixed number of instances, with new seeds; weighted if asked for, the k-th by 1/k."""
     members = np.linspace(0, population.costs.shape[1] - 1, size).astype(int)
     pair = best_two(population, rng)
-    asked = {
+    asked: dict[str, Any] = {
         "default": "0",
         "configuration": str(pair[1]),
         "chosen": "before",
         "raced": False,
         "sampled": "seed",
     }
+    shares = 1 / np.arange(1, size + 1) if weighted else np.ones(size)
+    matrix = population.draw(rng, pair, members, runs)
+    if weighted:
+        asked["weights"] = dict(zip(matrix.instances, shares.tolist(), strict=True))
     weights = np.zeros(population.costs.shape[1])
-    np.add.at(weights, members, 1 / size)
-    yield Look(runs=population.draw(rng, pair, members, runs), asked=asked, weights=weights)
+    np.add.at(weights, members, shares / shares.sum())
+    yield Look(runs=matrix, asked=asked, weights=weights)
+
+
+def sampling_weights(population: Population, rng: np.random.Generator, *, n: int) -> Iterator[Look]:
+    """Hard instances are sampled up to four times as often as easy ones, and weights undo it."""
+    ranks = population.costs.mean(axis=(0, 2)).argsort().argsort()
+    chances = 1 + 3 * ranks / (ranks.size - 1)
+    chances /= chances.sum()
+    instances = rng.choice(ranks.size, n, p=chances)
+    pair = best_two(population, rng)
+    runs = population.draw(rng, pair, instances, 1)
+    weights = 1 / (ranks.size * chances[instances])
+    asked = {
+        "default": "0",
+        "configuration": str(pair[1]),
+        "chosen": "before",
+        "raced": False,
+        "about": "new",
+        "weights": dict(zip(runs.instances, weights.tolist(), strict=True)),
+    }
+    yield Look(runs=runs, asked=asked)
 
 
 WAYS: dict[str, Way] = {
-    "random list, 50": partial(whole_list, n=50),
-    "on part, 50": partial(on_part, n=50),
+    "random list, 50": partial(listed, n=50, chosen="from-list"),
+    "weighted list, 50": partial(listed, n=50, chosen="weighted-list"),
+    "on part, 50": partial(listed, n=50, chosen="on-part"),
+    "3 proposals, 30 new each": partial(progressive, proposals=3, n=30),
     "race, 60": partial(race, n=60),
+    "capped, 40": partial(capped, n=40),
     "fixed, 30": partial(fixed, n=30),
     "fixed, 30 sorted": partial(fixed, n=30, sort=True),
     "fixed, 40 with common seeds": partial(common_seeds, n=40),
@@ -290,17 +385,13 @@ WAYS: dict[str, Way] = {
     ),
     "27 families of 10, as instances": partial(families, number=27, each=10, sampled="instance"),
     "a mix of 6 families of 12": partial(mixed, each=12),
+    "3 families, any mix in ranges": partial(mixed_within, each=20),
     "30 of a benchmark of 40": partial(benchmark, size=40, n=30),
     "all of a benchmark of 40": partial(benchmark, size=40, n=40),
     "40 seeds on 1 instance": partial(seeds, size=1, runs=40),
     "4 seeds on 10 instances": partial(seeds, size=10, runs=4),
-}
-# Ways that take several looks or many draws of labels: they get a part of the trials.
-SLOW = {
-    "test watched to 60": 0.25,
-    "unfinished, then 100": 0.25,
-    "plan grown to 200": 0.5,
-    "a mix of 6 families of 12": 0.25,
+    "4 seeds on 10 weighted": partial(seeds, size=10, runs=4, weighted=True),
+    "60 with sampling weights": partial(sampling_weights, n=60),
 }
 # Expected to fail where families matter.
 WRONG = "27 families of 10, as instances"
