@@ -97,6 +97,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """End without going through everything for garbage once more."""
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line what was skipped, why, and what to install."""
     reports = terminalreporter.stats.get("skipped", [])

@@ -7,6 +7,7 @@ solver runs, whatever time that takes; nothing of its runs may outlive it. Print
 that was killed: the runs journaled before, how many it told of, and the runs journaled after.
 """
 
+import gc
 import json
 import os
 import random
@@ -126,6 +127,8 @@ def main() -> None:
     scenario = Scenario.read(path)
     os.environ["KILLING"] = str(os.getpid())
     lives: list[tuple[int, int, int]] = []
+    # The children would go through all that is loaded for garbage, and so copy it.
+    gc.freeze()
     while True:
         before = journaled(journal)
         hearing, telling = os.pipe()

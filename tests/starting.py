@@ -6,6 +6,7 @@ second of CPU time that the imports take. `Starter` is for tests; run as a progr
 SOCKET MODULE …`, this is the process that forks.
 """
 
+import gc
 import json
 import os
 import selectors
@@ -213,4 +214,6 @@ def become(message: bytes, streams: list[int]) -> str:
 if __name__ == "__main__":
     for name in sys.argv[2:]:
         import_module(name)
+    # The forks would go through all of it for garbage, and so copy it.
+    gc.freeze()
     exec(compile(serve(int(sys.argv[1])), "<started>", "exec"), {"__name__": "__main__"})  # noqa: S102
