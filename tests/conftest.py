@@ -55,7 +55,7 @@ def starter() -> Iterator[Starter]:
         "distributed.cli.dask_scheduler",
         "distributed.cli.dask_worker",
         "truecost.cli.configure",
-        "truecost.cli.gather",
+        "truecost.cli.campaign",
         "truecost.running.pools.dask",
         "truecost.campaigns.configure",
         "truecost.campaigns.gather",

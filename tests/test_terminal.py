@@ -315,9 +315,9 @@ class Seen(NamedTuple):
 def loaded() -> Iterator[Starter]:
     """Starts commands that have loaded what they need."""
     with Starter(
-        "truecost.cli.bound",
+        "truecost.cli.plan",
         "truecost.cli.import_",
-        "truecost.cli.info",
+        "truecost.cli.asking",
         "truecost.importers.formats.table",
         "truecost.judge.assess",
         "truecost.judge.bounds",

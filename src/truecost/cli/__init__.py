@@ -44,8 +44,15 @@ COMMANDS = {
     "experiment": "The experiments of the paper, one by one.",
     "scenario": "Built-in scenarios, and scenarios written from a log.",
 }
-# Where a command is in a file of another name.
-HOMES = {"import": "import_"}
+# Commands that share a file; its name is that of the others.
+HOMES = {
+    "import": "import_",
+    "bound": "plan",
+    "gather": "campaign",
+    "explain": "configure",
+    **dict.fromkeys(("audit", "certify", "info", "report"), "asking"),
+    **dict.fromkeys(("doctor", "reproduce"), "demo"),
+}
 
 
 def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -60,11 +67,11 @@ def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     made.callback(invoke_without_command=True)(_common)
     for name in names:
-        home = HOMES.get(name, name)
-        module = import_module(f"truecost.cli.{home}")
+        module = import_module(f"truecost.cli.{HOMES.get(name, name)}")
         group: typer.Typer | None = getattr(module, "app", None)
         if group is None:
-            made.command(name, cls=Command, short_help=COMMANDS[name])(getattr(module, home))
+            call = getattr(module, "import_" if name == "import" else name)
+            made.command(name, cls=Command, short_help=COMMANDS[name])(call)
             continue
         for command in group.registered_commands:
             command.cls = Command

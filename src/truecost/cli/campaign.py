@@ -1,22 +1,43 @@
-"""What gather, configure and validate share: the scenario, the announcement, progress, resuming."""
+"""`truecost gather`, and what gather, configure and validate share: the scenario, the announcement,
+progress, resuming.
+"""
 
 import json
+import math
 import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from truecost.cli.options import Pool
-from truecost.cli.printing import visible
+import typer
+
+from truecost.cli.command import declared
+from truecost.cli.options import (
+    CONFIGURATIONS,
+    INSTANCES,
+    JOURNAL,
+    RUNS,
+    Json,
+    Pool,
+    Quiet,
+    ScenarioFile,
+    asked,
+    out_option,
+)
+from truecost.cli.printing import answer, duration, print_line, visible
 from truecost.cli.progress import progress
-from truecost.cli.reading import file_stem
+from truecost.cli.reading import MATRICES, check_out, file_stem
 from truecost.errors import InputError, LostClusterError, did_you_mean
+from truecost.show.numbers import counted
 
 if TYPE_CHECKING:
     from truecost.campaigns.campaign import Execution, Progress
+    from truecost.campaigns.gather import GatherForecast
+    from truecost.journal.journal import Journal
     from truecost.running.scenario import Scenario
     from truecost.space.space import Configuration
 
@@ -137,3 +158,214 @@ def campaign(
         raise
     except LostClusterError as error:
         raise LostClusterError(f"{error} To go on: {line}") from error
+
+
+@declared
+def gather(
+    scenario: ScenarioFile,
+    pool: Pool,
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="JOURNALS", help="More journals for --merge.")
+    ] = None,
+    journal: Path | None = asked(f"{JOURNAL}; NAME.db if not given."),
+    configurations: str | None = asked(
+        f"{CONFIGURATIONS}; the default and random ones, 50 if not given (when resuming, as "
+        "before). Or a file with configurations: csv, JSON or a table of irace.",
+        metavar="N|FILE",
+    ),
+    instances: int | None = asked(
+        f"{INSTANCES}; a random sample, all if not given (when resuming, as before).", min=1
+    ),
+    runs: int | None = asked(f"{RUNS}; 5 if not given (when resuming, as before).", min=1),
+    part: str | None = asked(
+        "Make only this part of the runs, in a separate journal, for array jobs: 3/20 is the "
+        "third of 20 parts.",
+        metavar="I/N",
+    ),
+    merge: list[Path] | None = asked(
+        "First copy the runs of other journals of the same scenario into this one: "
+        "--merge part*.db.",
+        metavar="JOURNAL",
+    ),
+    dry_run: bool = asked(
+        "Only say what would be run; with a forecast from 20 trial runs.",
+        "--dry-run",
+        default=False,
+    ),
+    out: Annotated[Path | None, out_option("the matrix, as .npz, .parquet or .csv")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run a solver: configurations on instances, into a crash-safe journal.
+
+    Rerun the same command to resume. Ask for more configurations, instances or runs to extend it.
+    """
+    from truecost.campaigns import gather as gathering
+    from truecost.importers.detect import import_runs
+    from truecost.journal.journal import Journal
+
+    # Before hours of runs, not after them.
+    check_out(out, endings=MATRICES)
+    read = read_scenario(scenario, quiet)
+    share = None if part is None else _part(part)
+    path = journal_path(journal, read.name, "" if share is None else "-{}-of-{}".format(*share))
+    if more and not merge:
+        raise InputError(f"Expected one scenario, got {str(more[0])!r:.80} as well.")
+    if merge:
+        # A shell writes `--merge part*.db` as one option and more words.
+        gathering.merge(read, path, [*merge, *(more or ())])
+    size = _size(path, read, configurations, instances, runs)
+    if dry_run:
+        with campaign(pool, quiet=quiet, what="pilot runs") as execution:
+            forecast = gathering.forecast(read, path, **size, **execution)
+        answer(json, asdict(forecast), lambda: _print_forecast(forecast, path))
+        return
+    if not quiet and not json:
+        _announce(read, path, size)
+    with campaign(pool, quiet=quiet) as execution:
+        gathering.gather(read, path, **size, part=share, **execution)
+    with Journal.read(path) as book:
+        data = summary(book)
+    if out is not None:
+        log = import_runs(path)
+        # How configurations were chosen goes with them, wherever there is room for it.
+        log.matrix.save(out, trajectory=None if out.suffix == ".csv" else log.trajectory)
+
+    def lines() -> None:
+        print_summary(data)
+        if out is not None:
+            print_line(f"The matrix is in {out}.")
+
+    answer(json, data, lines)
+
+
+def _size(
+    path: Path,
+    scenario: "Scenario",
+    configurations: str | None,
+    instances: int | None,
+    runs: int | None,
+) -> dict[str, Any]:
+    """The size of the design: what was asked for, else as before, else 50 x all x 5."""
+    before: tuple[int | None, int | None, int | None] = (None, None, None)
+    if path.exists() and path.stat().st_size:
+        from truecost.journal.journal import Journal
+
+        with Journal.read(path) as book:
+            before = book.planned() or before
+    # A scenario with all its instances in use goes on with all, also those that came since.
+    earlier = None if before[1] is None or before[1] >= len(scenario.instances) else before[1]
+    return {
+        "configurations": _configurations(scenario, configurations) or before[0] or 50,
+        "instances": instances or earlier,
+        "runs": runs or before[2] or 5,
+    }
+
+
+def _part(text: str) -> tuple[int, int]:
+    """The part that `3/20` names."""
+    number, slash, parts = text.partition("/")
+    if not (slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise InputError(f"Expected --part such as 3/20, from 1/20 to 20/20, got {text!r:.40}.")
+    return int(number), int(parts)
+
+
+def _configurations(scenario: "Scenario", given: str | None) -> Any:
+    """How many configurations, or those of a file."""
+    if given is None:
+        return None
+    if given.isdecimal():
+        if int(given) < 1:
+            raise InputError(f"Expected at least 1 configuration, got {given}.")
+        return int(given)
+    from truecost.space.listed import read_configurations
+
+    return read_configurations(given, scenario.space)
+
+
+def _announce(scenario: "Scenario", path: Path, size: dict[str, Any]) -> None:
+    configurations, runs = size["configurations"], size["runs"]
+    if not isinstance(configurations, int):
+        configurations = len(configurations)
+    instances = size["instances"] or len(scenario.instances)
+    total = configurations * instances * runs
+    print_line(
+        f"{scenario.name}: {counted(configurations, 'configuration')} × "
+        f"{counted(instances, 'instance')} × {counted(runs, 'run')} = {total:,} runs, at most "
+        f"{duration(most_time(scenario, total))} of CPU time; --dry-run forecasts it. "
+        f"Journal: {path}"
+    )
+
+
+def _print_forecast(forecast: "GatherForecast", path: Path) -> None:
+    print_line(
+        f"{forecast.left:,} of {forecast.planned:,} runs are left. From {forecast.pilot:,} runs in "
+        f"{path}: {duration(forecast.cpu)} of CPU time (95 %: {duration(forecast.lower)} to "
+        f"{duration(forecast.upper)}; {duration(forecast.worst)} if every run went to its limit), "
+        f"about {duration(forecast.wall)} with {counted(forecast.workers, 'worker')}."
+    )
+
+
+def summary(journal: "Journal") -> dict[str, Any]:
+    """What a journal holds, as plain data."""
+    from truecost.campaigns.doubts import doubts
+    from truecost.journal.validationlog import stop_of
+    from truecost.runs import status_counts
+
+    table, machines, planned = journal.table(), journal.machines(), journal.planned()
+    return {
+        "journal": journal.path,
+        "kind": journal.kind,
+        "scenario": journal.scenario(),
+        "design": planned,
+        "planned_runs": 0 if planned is None else math.prod(planned),
+        "runs": len(table.status),
+        "ahead": int(table.ahead.sum()),
+        "statuses": status_counts(table.status),
+        "stopped": stop_of(journal),
+        "cpu": float(table.cpu.sum()),
+        "machines": [
+            {**asdict(machine), "conditions": state}
+            for machine, state in zip(machines, journal.conditions(), strict=True)
+        ],
+        "doubts": doubts(table, machines, journal.metric()) if planned is not None else [],
+    }
+
+
+def _conditions(state: dict[str, Any]) -> str:
+    """What made times differ on a machine, for people."""
+    parts = [f"{key} {state[key]}" for key in ("governor", "turbo") if key in state]
+    if "load" in state:
+        least, most = state["load"]
+        parts.append(f"load {least:g}" + (f" to {most:g}" if most != least else ""))
+    if state.get("throttled"):
+        parts.append(f"throttled {counted(state['throttled'], 'time')}")
+    return "".join(f"; {part}" for part in parts)
+
+
+def print_summary(data: dict[str, Any]) -> None:
+    """`summary` for people."""
+    design = " × ".join(map(str, data["design"] or ())) or "none"
+    plan = f"plan {design} = {data['planned_runs']:,}"
+    if data["kind"] == "configure":
+        plan = "of a search"
+    shares = ", ".join(f"{name} {count:,}" for name, count in data["statuses"].items() if count)
+    print_line(
+        f"{data['scenario']}: {counted(data['runs'], 'run')} ({shares or 'none'}), {plan}; "
+        f"{duration(data['cpu'])} of CPU time."
+    )
+    if data["ahead"]:
+        if data["kind"] == "configure":
+            why = "finished runs are of a batch that is under way; until it is done they"
+        elif data["stopped"] is not None:
+            why = "runs were under way when it had stopped; they"
+        else:
+            why = "finished runs wait for slower ones begun before them; until then they"
+        print_line(f"{data['ahead']:,} {why} do not count.")
+    for machine in data["machines"]:
+        solver = f", solver {machine['solver']}" if machine["solver"] else ""
+        host, cpu, method = (machine[name] for name in ("host", "cpu", "method"))
+        state = _conditions(machine["conditions"])
+        print_line(f"Run on {host} ({cpu}), measured by {method}{solver}{state}.")
+    for doubt in data["doubts"]:
+        print_line(f"Doubtful: {doubt}", "open")

@@ -13,6 +13,7 @@ from types import FrameType
 
 from truecost.errors import TruecostError
 
+# What reading may take at most; a packed log may unpack to many times its size.
 SECONDS = 60.0
 BYTES = 2 << 30
 BYTES_PER_BYTE = 20

@@ -15,6 +15,7 @@ import typer
 
 from truecost.errors import InputError
 
+# Headings of the help.
 READING = "Reading the runs"
 WAYS = "How it was chosen"
 ABOUT = "What the statement is about"

@@ -83,16 +83,16 @@ class Meter:
         from rich.text import Text
 
         room = options.max_width - NARROWEST_BAR - 2
-        shown = "  ".join(self._parts(room, "  "))
+        text = "  ".join(self._parts(room, "  "))
         row = Table.grid(expand=True, padding=(0, 2, 0, 0))
         row.add_column(ratio=1)
-        row.add_column(no_wrap=True, width=min(cell_len(shown), room))
+        row.add_column(no_wrap=True, width=min(cell_len(text), room))
         bar = ProgressBar(
             total=None if self._share is None else 1.0,
             completed=self._share or 0.0,
             pulse=self._share is None,
         )
-        row.add_row(bar, Text(shown))
+        row.add_row(bar, Text(text))
         yield row
         if self._note:
             yield Text(visible(self._note), style="aside", no_wrap=True, overflow="ellipsis")

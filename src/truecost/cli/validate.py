@@ -33,8 +33,7 @@ from truecost.cli.options import (
 )
 from truecost.cli.printing import answer, number, print_line
 from truecost.cli.progress import steps
-from truecost.cli.reading import Source, check_out
-from truecost.cli.several import Others, searches_of
+from truecost.cli.reading import Others, Source, check_out, searches_of
 from truecost.errors import InputError
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from truecost.cli.options import Json, asked
 from truecost.cli.printing import print_json, print_line
 from truecost.errors import InputError, TruecostError
 
+# Other machines cannot reach it.
 HOST = "127.0.0.1"
 # A page may run what it carries and ask its own server, nobody else.
 POLICY = (
