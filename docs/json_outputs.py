@@ -104,9 +104,8 @@ def _records() -> dict[str, Any]:
     from truecost.judge import noise, optimism
     from truecost.judge.bounds import PaperBounds
     from truecost.judge.families import FamilyResult
-    from truecost.judge.margin import NonInferiority
     from truecost.judge.parts import PROPERTIES
-    from truecost.judge.question import Question
+    from truecost.judge.question import NonInferiority, Question
     from truecost.judge.scope import Scope
     from truecost.judge.searches import OneSearch
     from truecost.judge.statements import Certificate, Contribution, Statement

@@ -283,7 +283,7 @@ def first_screen() -> dict[str, Any]:
     page = report("kissat", name="kissat", unit="PAR10 s")
     texts = [page.title, page.subtitle, page.badge, page.verdict, page.more]
     assert page.picture is not None  # noqa: S101 - kissat's costs are known
-    shown = [[fact.label, fact.shown, fact.note] for fact in page.key]
+    shown = [[fact.label, fact.text, fact.note] for fact in page.key]
     return {"texts": texts, "facts": shown, "chart": specification(page.picture.chart)}
 
 

@@ -12,13 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from truecost.errors import InputError
+from truecost.errors import InputError, Refusal
 from truecost.importers.detect import import_runs
 from truecost.judge.assessment import Assessment, Part
 from truecost.judge.costs import costs_of, difficulty
 from truecost.judge.optimism import over_tuning, selection_errors
 from truecost.judge.question import Chosen
-from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.runs import Step, Trajectory
 from truecost.show.document import Context, audited

@@ -14,9 +14,8 @@ from scipy.special import kv
 from scipy.stats import binomtest
 
 import truecost
-from truecost.errors import InputError
+from truecost.errors import InputError, RefusedError
 from truecost.importers.detect import import_runs
-from truecost.judge.refusal import RefusedError
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.plan.power import paired_differences
@@ -267,7 +266,7 @@ def test_it_is_told(stopped: CostMatrix) -> None:
     )
     page = audited(found, Context())
     assert "2.00 to 34.3" in page.more
-    assert page.key[0].shown == "2.00 to 34.3"
+    assert page.key[0].text == "2.00 to 34.3"
     assert page.key[0].note == "2 runs stopped at a cap"
     unknown = CostMatrix(
         stopped.costs, stopped.configurations, stopped.instances, statuses=stopped.statuses

@@ -7,10 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from truecost.errors import InputError
+from truecost.errors import InputError, RefusedError
 from truecost.judge.evidence import UNSORTED
 from truecost.judge.question import Chosen, Question, Stream
-from truecost.judge.refusal import RefusedError
 from truecost.matrix import CostMatrix
 from truecost.runs import Trajectory
 from truecost.show.document import Context, audited

@@ -13,7 +13,7 @@ import pytest
 
 from truecost import assess
 from truecost.errors import InputError
-from truecost.judge.band import LEVELS, CostBand, cost_band
+from truecost.judge.sampling import LEVELS, CostBand, cost_band
 from truecost.matrix import CostMatrix
 from truecost.show import figures, html, saving, theme
 from truecost.show.blocks import Cell, Column, Table

@@ -32,7 +32,7 @@ def document(name: str) -> Document:
     """One of every block but a chart, each with the name in it."""
     columns = (Column(name, numbers=False), Column("a number", "cost"))
     cells = (Cell(name, name, (name,), "good"), Cell(1.5, "1.50"))
-    fact = Fact(term="cost", value=1, shown=name, label=name, unit=name, note=name)
+    fact = Fact(term="cost", value=1, text=name, label=name, unit=name, note=name)
     blocks = (
         Facts(facts=(fact,)),
         Text(text=name, tone="bad"),

@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
+from truecost.errors import Refusal
 from truecost.judge import looks
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
 from truecost.judge.question import Question
-from truecost.judge.refusal import Refusal
 from truecost.judge.rounds import _planned_families
 from truecost.judge.sampling import statements_of
 from truecost.judge.statements import Statement

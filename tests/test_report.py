@@ -197,7 +197,7 @@ def test_configurations_that_cannot_be_compared_have_no_rank() -> None:
     matrix = CostMatrix(costs, list("abcde"), [f"i{i}" for i in range(12)], 0, 10)
     rows = made(matrix).tables["configurations"].rows
     assert [row[1].value for row in rows][-1] == "d"
-    assert [row[0].shown for row in rows] == ["1", "2", "3", "4", "–"]
+    assert [row[0].text for row in rows] == ["1", "2", "3", "4", "–"]
     assert [row[2].value for row in rows] == [12, 12, 12, 12, 1]
     assert float(rows[-1][3].value) > float(np.nanmean(costs[3]))
 
@@ -450,7 +450,7 @@ def test_tooltips_show_neither_nothing_nor_rounding() -> None:
     }
     constant = made(odd("constant"))
     shown_gap = {
-        f.shown
+        f.text
         for b in constant.blocks
         if isinstance(b, Facts)
         for f in b.facts
@@ -674,8 +674,8 @@ def test_odd_matrices(kind: str, default: str | None) -> None:
     for fact in (
         fact for block in found.blocks if isinstance(block, Facts) for fact in block.facts
     ):
-        assert fact.shown
-        assert "nan" not in fact.shown
+        assert fact.text
+        assert "nan" not in fact.text
     assert found.verdict.endswith(".")
 
 

@@ -13,7 +13,7 @@ import truecost
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.paper import tables
-from truecost.show import results_page
+from truecost.show import reproducing
 from truecost.show.reproducing import reproduce
 
 FIGURES = (
@@ -205,7 +205,7 @@ def test_it_is_reached_from_the_top() -> None:
 def test_names_are_no_markup() -> None:
     """A name on the page would become a link, a heading, a table cell or HTML."""
     name = "a_b*c*[x](http://x)<b>`|\n# y\x1b"
-    shown = results_page.escaped(name)
+    shown = reproducing.escaped(name)
     assert "\n" not in shown
     assert "\x1b" not in shown
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == name.replace("\n", "\\n").replace(

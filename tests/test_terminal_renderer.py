@@ -144,7 +144,7 @@ def documents(draw: st.DrawFn) -> Document:
         Fact,
         term=st.just("cost"),
         value=st.none(),
-        shown=NUMBERS,
+        text=NUMBERS,
         label=words,
         unit=st.just("s"),
         note=words,
@@ -198,7 +198,7 @@ def test_every_document_fits(document: Document, width: int, details: bool) -> N
     text = printed(document, width=width, details=details)
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert all(letter.isprintable() for letter in text.replace("\n", ""))
-    assert {fact.shown for fact in document.key} <= set(text.split())
+    assert {fact.text for fact in document.key} <= set(text.split())
 
 
 def test_what_is_folded_is_shown_on_demand() -> None:
@@ -249,8 +249,8 @@ def test_commands_are_whole() -> None:
 def test_facts_are_aligned() -> None:
     """Numbers under each other would start anywhere."""
     facts = (
-        Fact(term="cost", value=1, shown="1.5", unit="s", note="a note"),
-        Fact(term="cost", value=2, shown="22.5", label="a longer label"),
+        Fact(term="cost", value=1, text="1.5", unit="s", note="a note"),
+        Fact(term="cost", value=2, text="22.5", label="a longer label"),
     )
     first, second = printed(Facts(facts=facts)).splitlines()
     assert re.fullmatch(r"cost +1\.5 s  a note *", first)

@@ -11,9 +11,8 @@ import rwriter as r
 from commands import Run
 
 from truecost import Assessment, CostMatrix, assess, compare, import_runs, report
-from truecost.errors import InputError
+from truecost.errors import InputError, Refusal
 from truecost.judge.costs import costs_of
-from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Statement
 from truecost.runs import Status, Trajectory
 from truecost.show.document import (
@@ -110,7 +109,7 @@ def test_costs_of_a_search_fit_together(seed: int) -> None:
     matrix, _ = raced(np.random.default_rng(seed), growing=True)
     assessment = assess(matrix)
     seen = assessment.optimism
-    means = assessment.costs.means[assessment.costs.there]
+    means = assessment.costs.means[assessment.costs.mask]
     assert 0 <= seen.held_out_cost <= means.max()
     assert abs(seen.selection_error) <= np.ptp(means)
     assert (assessment.costs.training >= 0).all()
@@ -583,7 +582,7 @@ def test_capped_runs_are_the_reason_not_a_race() -> None:
     assert "as in a race" not in text
     training = assess(matrix, default="c0").optimism
     low = next(f for f in audited(assess(matrix, default="c0"), Context()).key)
-    assert " to " in low.shown
+    assert " to " in low.text
     if math.isfinite(training.true_cost):
         assert "cost on new instances" in text
 

@@ -9,11 +9,10 @@ import pytest
 from scipy.stats import binomtest
 
 from truecost import assess, report
-from truecost.errors import InputError
+from truecost.errors import InputError, Refusal
 from truecost.judge.assessment import Assessment
 from truecost.judge.families import family_results
-from truecost.judge.margin import Margin, NonInferiority
-from truecost.judge.refusal import Refusal
+from truecost.judge.question import Margin, NonInferiority
 from truecost.judge.whole_list import WholeList
 from truecost.matrix import CostMatrix
 from truecost.show import figures

@@ -16,8 +16,8 @@ from scipy.stats import binom
 from truecost import CostMatrix, InputError, Journal, Scenario, assess, configure, import_runs
 from truecost.campaigns.validate import Validated, validate
 from truecost.campaigns.watching import state_of
-from truecost.judge.margin import NonInferiority
-from truecost.judge.refusal import Refusal
+from truecost.errors import Refusal
+from truecost.judge.question import NonInferiority
 from truecost.race.stopping import StoppingRule, criterion
 from truecost.runs import NO_SEED
 from truecost.stats.inversion import ONE, Look, planned

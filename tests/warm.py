@@ -25,7 +25,7 @@ from truecost.stats import (
     rates,
     ratios,
 )
-from truecost.stats.inversion import QuantileOf, recorded_plan
+from truecost.stats.inversion import Look, QuantileOf
 from truecost.stats.synthetic import runtime_model
 
 # Said to the second process.
@@ -100,7 +100,7 @@ def designs() -> None:
     mixing.lower(rows[0], np.array([0, 4, 9]), labels, 20.0)
     mixing.rejects(rows[0], np.array([0, 4, 9]), labels, 0.5, 20.0)
     quantity = QuantileOf(values=rng.random((9, 2)), share=0.5)
-    quantity.limit("upper", 20.0, recorded_plan((5, 9)))
+    quantity.limit("upper", 20.0, Look(kind="recorded", plans=(5, 9)))
     lists.may_be_best(rows, 0.05)
     lists.beat(rows, rows[0], 0.05)
     grouping.alike(rows, {"by": [0, 0, 0, 1, 1, 1, 2, 2, 2]}, rng=rng, permutations=9)

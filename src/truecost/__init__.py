@@ -45,12 +45,11 @@ if TYPE_CHECKING:
     from truecost.campaigns.explain import explain
     from truecost.campaigns.gather import gather
     from truecost.campaigns.validate import validate
-    from truecost.errors import InputError, TruecostError
+    from truecost.errors import InputError, RefusedError, TruecostError
     from truecost.examples import load_example
     from truecost.importers.detect import import_runs
     from truecost.journal.journal import Journal
     from truecost.judge.assessment import Assessment
-    from truecost.judge.refusal import RefusedError
     from truecost.judge.statements import Certificate
     from truecost.matrix import CostMatrix
     from truecost.matrix.imported import Import
@@ -92,7 +91,7 @@ if TYPE_CHECKING:
 # module -> its public names; then modules that are public themselves, `smac` only by its full name
 # since it needs SMAC3.
 _NAMES = {
-    "errors": "TruecostError InputError",
+    "errors": "TruecostError InputError RefusedError",
     "runs": "Status Outcome Run Trajectory",
     "matrix": "CostMatrix",
     "stats.allocation": "Allocation even concentrated scattered",
@@ -105,7 +104,6 @@ _NAMES = {
     "judge.assessment": "Assessment",
     "verbs": "assess audit certify import_runs compare report",
     "judge.statements": "Certificate",
-    "judge.refusal": "RefusedError",
     "space.space": "Space",
     "running.scenario": "Scenario",
     "journal.journal": "Journal",

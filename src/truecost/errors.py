@@ -7,6 +7,7 @@ line prints it as it is.
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 
 class TruecostError(Exception):
@@ -31,6 +32,33 @@ class InputError(TruecostError, ValueError):
     ...
     InputError
     """
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Nothing valid can be said: a value, and an error only at the public edge.
+
+    Attributes
+    ----------
+    reason
+        Why, in lower case and without a full stop.
+    """
+
+    reason: str
+
+
+class RefusedError(InputError):
+    """There is no valid statement of this kind; `reason` as in `Refusal`.
+
+    Examples
+    --------
+    >>> issubclass(tc.RefusedError, tc.TruecostError)
+    True
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"No valid statement can be made: {reason}.")
+        self.reason = reason
 
 
 class LostClusterError(TruecostError):

@@ -7,12 +7,11 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truecost.errors import InputError
+from truecost.errors import InputError, RefusedError
 from truecost.importers import detect
 from truecost.judge import assess as judging
 from truecost.judge.assessment import AUDITED, Assessment
 from truecost.judge.question import Chosen, Primary
-from truecost.judge.refusal import RefusedError
 from truecost.judge.scope import About, Sampled
 from truecost.judge.statements import Certificate
 from truecost.matrix import CostMatrix

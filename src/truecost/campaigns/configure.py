@@ -37,7 +37,7 @@ from truecost.journal.journal import Journal, refuse_changes
 from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
-from truecost.judge.margin import Margin
+from truecost.judge.question import Margin
 from truecost.matrix.families import FAMILY
 from truecost.matrix.imported import Import
 from truecost.race import policy as race

@@ -19,8 +19,7 @@ from truecost.journal import validationlog
 from truecost.journal.journal import Journal, refuse_changes
 from truecost.journal.validationlog import Terms
 from truecost.judge.evidence import incumbent_of
-from truecost.judge.margin import Margin
-from truecost.judge.question import Primary
+from truecost.judge.question import Margin, Primary
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import FAMILY, FOLDER, families_of
 from truecost.matrix.imported import Import

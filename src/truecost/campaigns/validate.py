@@ -43,8 +43,7 @@ from truecost.journal.table import RunTable
 from truecost.journal.validationlog import Stop, Terms
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
-from truecost.judge.margin import NonInferiority
-from truecost.judge.question import Primary
+from truecost.judge.question import NonInferiority, Primary
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import FAMILY
 from truecost.matrix.imported import Import

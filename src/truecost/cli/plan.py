@@ -466,5 +466,5 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
                 **asdict(needed),
             },
         },
-        lambda: power_section(needed, pair.apart, observed, own=pair.difference is None),
+        lambda: power_section(needed, pair.apart, observed, observed=pair.difference is None),
     )

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError, Refusal
 from truecost.judge.costs import Costs, check_has_runs, check_names, costs_of
 from truecost.judge.evidence import Evidence, fixed_before, gather_evidence, incumbent_of
 from truecost.judge.noise import Noise, Spread, noise_of, spread_of
@@ -18,7 +18,6 @@ from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_o
 from truecost.judge.parts import AUDITED as AUDITED
 from truecost.judge.parts import Part as Part
 from truecost.judge.question import Primary, Question, Stream
-from truecost.judge.refusal import Refusal
 from truecost.judge.scope import (
     Scope,
     check_weights,
@@ -50,8 +49,8 @@ if TYPE_CHECKING:  # a part loads what computes it when it is first asked for
     from truecost.stats.approximate import Approximate
     from truecost.stats.quantities import Quantity
 
+# Without a comparison, what asks for differences finds none.
 NO_PAIRS = Pairs((), *[np.empty(0)] * 4)
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -243,7 +242,7 @@ class Assessment(Spoken):
             return np.asarray(self.matrix.failed.sum(axis=(1, 2)) / self.costs.runs)
 
     @cached_property
-    def censored(self) -> NDArray[np.int64]:
+    def censored(self) -> IntArray:
         """How many runs of each configuration were stopped at a cap."""
         return np.asarray(self.matrix.censored.sum(axis=(1, 2)))
 
@@ -477,7 +476,7 @@ class Assessment(Spoken):
 
     def summary(self) -> str:
         """Verdict, statements and next step, as `truecost audit` prints them."""
-        return str(import_module("truecost.show.notebook").summary(self))
+        return str(import_module("truecost.show.report").summary(self))
 
     def to_frame(self) -> "pl.DataFrame":
         """The statements, a row each: quantity, observed value, side and limit, grade."""
@@ -492,11 +491,11 @@ class Assessment(Spoken):
 
     def plot(self, name: str = "scatter") -> Any:
         """A figure of the report, as an Altair chart: "scatter", "ecdf", "glance", …"""
-        return import_module("truecost.show.notebook").chart(self, name)
+        return import_module("truecost.show.report").chart(self, name)
 
     def __repr__(self) -> str:
         configurations, instances, runs = self.matrix.shape
         size = f"{configurations} configurations × {instances} instances × {runs} runs"
         against = "" if self.default is None else f", default {self.default!r}"
-        badge = import_module("truecost.show.notebook").badge(self)
+        badge = import_module("truecost.show.report").badge(self)
         return f"<Assessment: {badge}; incumbent {self.incumbent!r}{against}; {size}>"

@@ -5,23 +5,30 @@ Nothing here decides whether a configuration is better; each part is computed wh
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING
 
-from truecost.judge.evidence import incumbent_of
-from truecost.judge.families import FamilyResult, components, family_results, folds_of, likeness
-from truecost.judge.margin import Margin, NonInferiority, non_inferiority
+import numpy as np
+
+from truecost.arrays import BoolArray, FloatArray, log_grid
+from truecost.errors import Refusal
+from truecost.judge.costs import instance_means
+from truecost.judge.evidence import Evidence, incumbent_of
+from truecost.judge.families import FamilyResult, family_results
 from truecost.judge.noise import Heaviest, heaviest_of
-from truecost.judge.question import Stream
-from truecost.judge.refusal import Refusal
+from truecost.judge.question import Margin, NonInferiority, Stream
 from truecost.judge.sampling import realised_of, shown_better
 from truecost.judge.statements import Statement
 from truecost.judge.whole_list import WholeList, whole_list
+from truecost.matrix import CostMatrix
+from truecost.matrix.families import candidates
 from truecost.stats.assumptions import NOT_TUNED
-from truecost.stats.folds import FoldInterval
-from truecost.stats.grouping import Alike, NestedComponents
+from truecost.stats.folds import FoldInterval, corrected_t
+from truecost.stats.grouping import Alike, NestedComponents, alike, nested_components
 from truecost.stats.quantities import DIFFERENCE, WINS
 
 if TYPE_CHECKING:  # a figure loads what computes it when it is drawn
@@ -35,6 +42,15 @@ if TYPE_CHECKING:  # a figure loads what computes it when it is drawn
 
 # Sets for a whole list are computed by default for up to this many configurations.
 MOST_UNASKED = 100
+# Fewer instances than this cannot show whether groups of them are alike, and have no halves to
+# speak of.
+FEWEST = 8
+# What tells folds of one repetition apart: "cv/repeat1-fold3" is the third of repeat1.
+FOLD_NUMBER = re.compile(r"\d+$")
+# More splits than this make a curve no smoother to the eye.
+MOST_SWEPT = 200
+# Points of a curve against N or K: all that are drawn.
+POINTS = 60
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -43,10 +59,34 @@ class Beside:
 
     assessment: "Assessment"
 
+    def _rng(self, stream: Stream) -> np.random.Generator:
+        return self.assessment.question.rng(stream)
+
+    def _pair(self) -> tuple[Evidence, str] | None:
+        """The evidence against the default, and the default; None without either."""
+        evidence, default = self.assessment.pair_evidence, self.assessment.default
+        return None if isinstance(evidence, Refusal) or default is None else (evidence, default)
+
+    def _common_means(self, matrix: CostMatrix) -> tuple[FloatArray, BoolArray]:
+        """Instance means of the incumbent and of a default that is another one, on the instances
+        both have runs on; and which these are.
+        """
+        incumbent, default = self.assessment.incumbent, self.assessment.default
+        names = [incumbent, *([] if default in (None, incumbent) else [str(default)])]
+        means, known = instance_means(matrix.select(configurations=names))
+        both = np.asarray(known.all(axis=0))
+        return means[:, both], both
+
     @cached_property
     def components(self) -> NestedComponents | None:
-        """The variance of the incumbent's costs between families, instances and seeds."""
-        return components(self.assessment.log.matrix, self.assessment.incumbent)
+        """The variance of the incumbent's costs between families, instances and seeds; None where
+        it has no families, or too few.
+        """
+        matrix = self.assessment.log.matrix
+        if matrix.families is None:
+            return None
+        place = matrix.configurations.index(self.assessment.incumbent)
+        return nested_components(matrix.charged[place], matrix.families)
 
     @cached_property
     def non_inferiority(self) -> NonInferiority | Refusal | None:
@@ -59,7 +99,7 @@ class Beside:
         statement = self.assessment.paired[margin.quantity]
         if isinstance(statement, Refusal):
             return statement
-        return non_inferiority(margin, statement.limit, statement.condition)
+        return margin.answer(statement.limit, statement.condition)
 
     @cached_property
     def realised(self) -> tuple[Statement, ...]:
@@ -73,53 +113,52 @@ class Beside:
             return ()
         if scope.population == len(self.assessment.log.matrix.instances):
             return ()  # all of it was run
-        order = self.assessment.question.rng(Stream.REALISED)
-        return realised_of(
-            evidence, self.assessment.default, delta=self.assessment.question.delta, order=order
-        )
+        delta, order = self.assessment.question.delta, self._rng(Stream.REALISED)
+        return realised_of(evidence, self.assessment.default, delta=delta, order=order)
 
     @cached_property
     def likeness(self) -> Alike | None:
-        """Whether instances within a group are alike, where they are the sampling unit."""
+        """Whether instances within a family, a folder or under one name are alike, where they are
+        the sampling unit; None where that cannot be tested.
+
+        One test of the winner's costs, the default's and their differences, over all groupings.
+        """
+        matrix = self.assessment.log.matrix
         if not self.assessment.scope.usual:
             return None
-        rng = self.assessment.question.rng(Stream.LIKENESS)
-        return likeness(
-            self.assessment.log.matrix, self.assessment.incumbent, self.assessment.default, rng
-        )
+        values, both = self._common_means(matrix)
+        if both.sum() < FEWEST:
+            return None
+        if len(values) > 1:
+            values = np.vstack([values, values[0] - values[1]])
+        instances = list(compress(matrix.instances, both))
+        families = None if matrix.families is None else list(compress(matrix.families, both))
+        return alike(values, candidates(instances, families), rng=self._rng(Stream.LIKENESS))
 
     @cached_property
     def family_results(self) -> tuple[FamilyResult, ...]:
         """The configuration against the default, family by family."""
-        evidence, default = self.assessment.pair_evidence, self.assessment.default
-        if isinstance(evidence, Refusal) or default is None or evidence.at_all_times:
+        if (pair := self._pair()) is None or pair[0].at_all_times:
             return ()
         if self.assessment.scope.sampled == "seed":
             return ()  # there the groups are the instances
-        evidence = evidence.against(default)
+        evidence, default = pair[0].against(pair[1]), pair[1]
         if evidence.configuration == default or evidence.runs.families is None:
             return ()
-        return family_results(
-            evidence.runs,
-            evidence.configuration,
-            default,
-            delta=self.assessment.question.delta * evidence.share,
-            rng=self.assessment.question.rng(Stream.FAMILIES),
-        )
+        delta = self.assessment.question.delta * evidence.share
+        names = evidence.configuration, default
+        return family_results(evidence.runs, *names, delta=delta, rng=self._rng(Stream.FAMILIES))
 
     @cached_property
     def shown_better(self) -> Mapping[str, Mapping[str, float]]:
         """By mean cost and by wins: which configurations of a list are shown better than the
         default, all of them at once, with their limits. Empty where it is no list.
         """
-        evidence, default = self.assessment.pair_evidence, self.assessment.default
-        if isinstance(evidence, Refusal) or default is None or evidence.condition is not None:
+        if (pair := self._pair()) is None or pair[0].condition is not None:
             return {}
-        if (
-            evidence.chosen not in ("from-list", "weighted-list")
-            or evidence.extension
-            or evidence.configuration == default
-        ):
+        evidence, default = pair
+        listed = evidence.chosen in ("from-list", "weighted-list") and not evidence.extension
+        if not listed or evidence.configuration == default:
             return {}
         return {
             quantity.name: shown_better(quantity, evidence, default, self.assessment.question)
@@ -149,24 +188,27 @@ class Beside:
             assessment.matrix,
             assessment.default,
             delta=assessment.question.delta,
-            rng=assessment.question.rng(Stream.WHOLE_LIST),
+            rng=self._rng(Stream.WHOLE_LIST),
             random=assessment.log.kind == "journal" and proposed == "beforehand",
         )
         return sets if fixed or isinstance(sets, Refusal) else replace(sets, condition=NOT_TUNED)
 
     @cached_property
     def folds(self) -> FoldInterval | Refusal | None:
-        """For folds: the approximate interval of the mean difference to the default, or of the
-        mean; None where the units are others.
+        """For folds: the corrected resampled t interval of the mean difference to the default, or
+        of the mean; None where the units are others.
         """
         if self.assessment.scope.sampled != "fold":
             return None
-        return folds_of(
-            self.assessment.matrix,
-            self.assessment.incumbent,
-            self.assessment.default,
-            delta=self.assessment.question.delta,
-        )
+        means, both = self._common_means(self.assessment.matrix)
+        if both.sum() < 2:
+            return Refusal("an interval over folds takes two of them at least")
+        values = means[0] - (means[1] if len(means) > 1 else 0.0)
+        # Where names say nothing of repetitions, all folds are taken for those of one partition.
+        folds = {FOLD_NUMBER.sub("", name) for name in self.assessment.matrix.instances}
+        size = int(both.sum()) // max(len(folds), 1)
+        ratio = 1 / (size - 1) if size > 1 else None
+        return corrected_t(values, test_over_train=ratio, delta=self.assessment.question.delta)
 
     @cached_property
     def winner_by_instances(self) -> str:
@@ -181,63 +223,80 @@ class Beside:
         from truecost.stats import forecast
 
         certificate, evidence = self.assessment.certificate, self.assessment.evidence
+        scope, matrix = self.assessment.scope, self.assessment.matrix
         if certificate is None or evidence is None or evidence.at_all_times:
             return None
-        scope = self.assessment.scope
         if scope.weights or (scope.about == "these" and scope.population != 1):
             return None  # other instances cannot appear there
-        return forecast.width(
-            certificate.estimate,
-            certificate.upper,
-            self.assessment.matrix.low,
-            self.assessment.matrix.high,
-            instances=certificate.instances,
-            delta=self.assessment.question.delta * evidence.share,
-        )
+        ends = certificate.estimate, certificate.upper, matrix.low, matrix.high
+        delta = self.assessment.question.delta * evidence.share
+        return forecast.width(*ends, instances=certificate.instances, delta=delta)
 
     @cached_property
     def no_sweeps(self) -> str | None:
         """Why errors against N and K cannot be had; None if they can."""
-        from truecost.judge.curves import no_sweeps
-
-        return no_sweeps(
-            self.assessment.matrix, known=not isinstance(self.assessment.bounds, Refusal)
-        )
+        matrix = self.assessment.matrix
+        configurations, instances, _ = matrix.shape
+        if configurations < 2:
+            return "with one configuration nothing is chosen"
+        if instances < FEWEST:
+            verb = "is" if instances == 1 else "are"
+            return f"that takes {FEWEST} instances, and there {verb} {instances}"
+        if matrix.counts().min() == 0:
+            return "some configurations have no run on some instances"
+        if matrix.censored.any():
+            return "some runs were stopped at a cap, and what they cost is not known"
+        # The bounds beside the curves need all variances.
+        unknown = isinstance(self.assessment.bounds, Refusal)
+        return "within and across are not known for every configuration" if unknown else None
 
     @cached_property
     def split(self) -> "OneSplit":
         """Training and test costs of all configurations on one random split."""
         from truecost.paper.one_split import one_split
 
-        return one_split(self.assessment.matrix, rng=self.assessment.question.rng(Stream.ONE_SPLIT))
+        return one_split(self.assessment.matrix, rng=self._rng(Stream.ONE_SPLIT))
 
     @cached_property
     def limits_by_size(self) -> "UpperBySize":
         """What more instances buy: limits from growing parts of the certificate's instances, in one
         random order.
         """
-        from truecost.judge.curves import limits_by_size
+        from truecost.stats.confidence import upper_by_size
 
-        assert self.assessment.evidence is not None  # noqa: S101 - whoever asks has looked
-        return limits_by_size(
-            self.assessment.evidence,
-            self.assessment.question.delta,
-            self.assessment.question.rng(Stream.SIZES),
-        )
+        evidence, delta = self.assessment.evidence, self.assessment.question.delta
+        assert evidence is not None  # noqa: S101 - whoever asks has looked
+        row = evidence.runs.select(configurations=[evidence.configuration])
+        means, mask = instance_means(row)
+        drawn = self._rng(Stream.SIZES).permutation(means[0, mask[0]])
+        return upper_by_size(drawn, row.low, row.high, delta * evidence.share)
 
     @cached_property
     def sweeps(self) -> "tuple[tuple[pl.DataFrame, ...], tuple[Fit, ...]]":
         """Errors against N and K over random splits, and the curve of the selection error in each
         table.
         """
-        from truecost.judge.curves import sweeps
+        from truecost.paper import fit, resample
+        from truecost.paper.bounds_observed import bounds_against_reality
+        from truecost.paper.tables import sweep_table
 
-        return sweeps(
-            self.assessment.matrix,
-            splits=self.assessment.question.splits,
-            delta=self.assessment.question.delta,
-            rng=lambda: self.assessment.question.rng(Stream.SWEEPS),
-        )
+        matrix, question = self.assessment.matrix, self.assessment.question
+        splits, half = max(2, min(question.splits, MOST_SWEPT)), matrix.shape[1] // 2
+        sizes: dict[fit.Kind, int] = {"n": int(matrix.counts().min()) * half, "k": half}
+        tables = []
+        for kind, size in sizes.items():
+            curve = resample.sweep(
+                matrix,
+                kind,
+                splits=splits,
+                values=log_grid(1, size, POINTS),
+                # The same splits for both curves: they differ only in what is swept.
+                rng=self._rng(Stream.SWEEPS),
+                levels=(1 - question.delta,),
+            )
+            bounds = bounds_against_reality(matrix, curve, delta=question.delta)
+            tables.append(sweep_table(curve, bounds))
+        return tuple(tables), tuple(fit.to_table(table, "selection") for table in tables)
 
     @property
     def expected_difference(self) -> float | None:

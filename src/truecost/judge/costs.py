@@ -15,14 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.matrix.cost_matrix import MaybeArray
 from truecost.stats.estimate import training_cost
 from truecost.stats.variance import VarianceComponents, instance_summaries, variance_components
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # A configuration takes part in a choice if it has runs on at least this share of the instances the
 # most used one has.
@@ -60,7 +58,7 @@ class Costs:
         their difficulty.
     components
         `within` and `across` of each.
-    means, least, there
+    means, least, mask
         Instance means, 0 where there is no run; with censored runs at their caps; and where there
         is one.
     added
@@ -71,8 +69,8 @@ class Costs:
     plain: FloatArray
     lowest: FloatArray
     standard_error: FloatArray
-    runs: NDArray[np.int64]
-    instances: NDArray[np.int64]
+    runs: IntArray
+    instances: IntArray
     guessed: BoolArray
     ranked: BoolArray
     order: NDArray[np.intp]
@@ -80,7 +78,7 @@ class Costs:
     components: VarianceComponents
     means: FloatArray
     least: FloatArray
-    there: BoolArray
+    mask: BoolArray
     added: FloatArray
 
     @property
@@ -93,17 +91,17 @@ def costs_of(matrix: CostMatrix) -> Costs:
     """The costs of every configuration of a matrix."""
     components = variance_components(matrix)
     plain = training_cost(matrix, weights="instances", components=components)
-    means, least, there, added = levelled(matrix)
-    used = there[there.any(axis=1)]
+    means, least, mask, added = levelled(matrix)
+    used = mask[mask.any(axis=1)]
     adjusted = bool((used != used[:1]).any())
-    training = levels(means, there, added) if adjusted else plain.cost
-    lowest = training if least is means else levels(least, there, added if adjusted else 0 * added)
+    training = levels(means, mask, added) if adjusted else plain.cost
+    lowest = training if least is means else levels(least, mask, added if adjusted else 0 * added)
     if adjusted:
         training, lowest = (_inside(matrix, cost) for cost in (training, lowest))
-    error = _adjusted_error(means, there, added) if adjusted else plain.standard_error
+    error = _adjusted_error(means, mask, added) if adjusted else plain.standard_error
     # Of equal costs, rounding leaves an error of 1e-16 of their size.
     scale = np.abs(means).max(axis=1, initial=0.0)
-    enough = comparable(matrix, there)
+    enough = comparable(matrix, mask)
     return Costs(
         training=training,
         plain=plain.cost,
@@ -118,7 +116,7 @@ def costs_of(matrix: CostMatrix) -> Costs:
         components=components,
         means=means,
         least=least,
-        there=there,
+        mask=mask,
         added=added,
     )
 
@@ -130,21 +128,21 @@ def _inside(matrix: CostMatrix, costs: FloatArray) -> FloatArray:
     return np.clip(costs, matrix.low, matrix.high)
 
 
-def _adjusted_error(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
+def _adjusted_error(means: FloatArray, mask: BoolArray, added: FloatArray) -> FloatArray:
     """Standard errors of adjusted costs.
 
     Such a cost errs by its own deviations from configuration + instance, over the instances it has
     runs on, and by which instances there were at all, over those that anybody has runs on.
     """
-    counts, used = there.sum(axis=1), there.any(axis=0)
+    counts, used = mask.sum(axis=1), mask.any(axis=0)
     if used.sum() < 2:
         return np.full(len(means), np.nan)
-    rest = np.where(there, means - added, 0)
+    rest = np.where(mask, means - added, 0)
     level = rest.sum(axis=1) / np.maximum(counts, 1)
-    squares = np.where(there, (rest - level[:, np.newaxis]) ** 2, 0).sum(axis=1)
-    own = squares / np.maximum(counts - 1, 1) / np.maximum(counts, 1)
+    squares = np.where(mask, (rest - level[:, np.newaxis]) ** 2, 0).sum(axis=1)
+    residual = squares / np.maximum(counts - 1, 1) / np.maximum(counts, 1)
     common = float(added[used].var(ddof=1)) / int(used.sum())
-    return np.where(counts >= 2, np.sqrt(own + common), np.nan)
+    return np.where(counts >= 2, np.sqrt(residual + common), np.nan)
 
 
 def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
@@ -154,9 +152,9 @@ def levelled(matrix: CostMatrix) -> tuple[FloatArray, FloatArray, BoolArray, Flo
     That is taken from caps where runs are censored: what is charged to one configuration must not
     help another.
     """
-    means, there = instance_means(matrix)
+    means, mask = instance_means(matrix)
     least = instance_means(matrix, caps=True)[0] if matrix.censored.any() else means
-    return means, least, there, difficulty(least, there)
+    return means, least, mask, difficulty(least, mask)
 
 
 def instance_means(matrix: CostMatrix, *, caps: bool = False) -> tuple[FloatArray, BoolArray]:
@@ -179,19 +177,19 @@ def _guessed(matrix: CostMatrix) -> BoolArray:
 
 def best_of(matrix: CostMatrix) -> int | None:
     """The place of the least cost among those that can be compared; None without runs."""
-    means, _, there, added = levelled(matrix)
-    if not there.any():
+    means, _, mask, added = levelled(matrix)
+    if not mask.any():
         return None
-    ranked = comparable(matrix, there)
-    return int(np.argmin(np.where(ranked, levels(means, there, added), np.inf)))
+    ranked = comparable(matrix, mask)
+    return int(np.argmin(np.where(ranked, levels(means, mask, added), np.inf)))
 
 
-def comparable(matrix: CostMatrix, there: BoolArray) -> BoolArray:
+def comparable(matrix: CostMatrix, mask: BoolArray) -> BoolArray:
     """Which configurations can be compared: those with runs on enough instances, not all failed.
 
     What a failed run is charged may be a guess, and nobody wins by failing alone; unless all do.
     """
-    counts = there.sum(axis=1)
+    counts = mask.sum(axis=1)
     enough = np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
     if not matrix.has_statuses:
         return enough
@@ -199,24 +197,24 @@ def comparable(matrix: CostMatrix, there: BoolArray) -> BoolArray:
     return enough & alive if (enough & alive).any() else enough
 
 
-def levels(means: FloatArray, there: BoolArray, added: FloatArray) -> FloatArray:
+def levels(means: FloatArray, mask: BoolArray, added: FloatArray) -> FloatArray:
     """The mean of instance means less what the instances add; NaN without runs."""
-    counts = there.sum(axis=1)
-    level = np.where(there, means - added, 0).sum(axis=1) / np.maximum(counts, 1)
+    counts = mask.sum(axis=1)
+    level = np.where(mask, means - added, 0).sum(axis=1) / np.maximum(counts, 1)
     return np.where(counts > 0, level, np.nan)
 
 
-def difficulty(means: FloatArray, there: BoolArray) -> FloatArray:
+def difficulty(means: FloatArray, mask: BoolArray) -> FloatArray:
     """What each instance adds to the costs of all, 0 on average: least squares of cost =
     configuration + instance.
 
     With all runs there it is the same for everybody and changes no comparison.
     """
-    by_row, by_column = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
+    by_row, by_column = np.maximum(mask.sum(axis=1), 1), np.maximum(mask.sum(axis=0), 1)
     added = np.zeros(means.shape[1])
     for _ in range(SWEEPS):
-        level = np.where(there, means - added, 0).sum(axis=1) / by_row
-        new = np.where(there, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
+        level = np.where(mask, means - added, 0).sum(axis=1) / by_row
+        new = np.where(mask, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
         new -= new.mean()
         moved = float(np.abs(new - added).max())
         added = new

@@ -46,13 +46,12 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import IntArray
+from truecost.errors import InputError, Refusal
 from truecost.judge import looks
 from truecost.judge.costs import best_of, check_names, first_runs, instance_means
 from truecost.judge.question import Chosen, Question, Stream
-from truecost.judge.refusal import Refusal
 from truecost.judge.scope import (
     NEW_INSTANCES,
     Scope,
@@ -66,7 +65,7 @@ from truecost.stats import assumptions as assumed
 from truecost.stats.assumptions import RANGE, SEEDS
 from truecost.stats.assumptions import UNSORTED as UNSORTED
 
-IntArray = NDArray[np.int64]
+# Reasons that more than one way of choosing gives.
 NO_FOLDS = (
     "folds of one data set share training data, so nothing is guaranteed; results on other data "
     "sets, or of each row of a test set, would allow it"
@@ -127,7 +126,7 @@ class Evidence(NamedTuple):
         # With an extension, the default came in with the first plan and not with these.
         if self.chosen != "from-list" or not others or not listed or self.extension:
             return self
-        return self._replace(configurations=others, share=looks.of_list(others))
+        return self._replace(configurations=others, share=1 / others)
 
 
 def gather_evidence(
@@ -221,7 +220,7 @@ def _in_training(
         if plans:
             extension, m = looks.entered(matrix.configurations.index(name), plans)
         m = max(m, question.list_size or 0)
-        share = looks.of_list(m)
+        share = 1 / m
         claim = f"the list of {m:,} configurations was fixed before any of these costs was seen"
     elif chosen == "progressive":
         assert question.fresh is not None  # noqa: S101 - the question has seen to it

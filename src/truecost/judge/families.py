@@ -1,30 +1,17 @@
-"""What families show: whether instances within one are alike, and who wins on which."""
+"""What families show: who wins on which."""
 
-import re
 from dataclasses import dataclass
-from itertools import compress
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecost.judge.costs import instance_means
-from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import read_sample
 from truecost.matrix import CostMatrix
-from truecost.matrix.families import candidates
 from truecost.stats import quantities
-from truecost.stats.folds import FoldInterval, corrected_t
-from truecost.stats.grouping import Alike, NestedComponents, alike, nested_components
 from truecost.stats.limits import limit
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Grade = Literal["better", "worse", "open"]
-# Fewer instances than this cannot show whether groups of them are alike.
-FEWEST = 8
-# What tells folds of one repetition apart: "cv/repeat1-fold3" is the third of repeat1.
-FOLD_NUMBER = re.compile(r"\d+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,61 +84,3 @@ def family_results(
             )
         )
     return tuple(sorted(results, key=lambda result: -result.instances))
-
-
-def likeness(
-    matrix: CostMatrix, configuration: str, default: str | None, rng: np.random.Generator
-) -> Alike | None:
-    """Whether instances within a family, a folder or under one name are alike; None where that
-    cannot be tested.
-
-    One test of the winner's costs, the default's and their differences, over all groupings.
-    """
-    values, both = _common_means(matrix, configuration, default)
-    if both.sum() < FEWEST:
-        return None
-    if len(values) > 1:
-        values = np.vstack([values, values[0] - values[1]])
-    instances = list(compress(matrix.instances, both))
-    families = None if matrix.families is None else list(compress(matrix.families, both))
-    return alike(values, candidates(instances, families), rng=rng)
-
-
-def _common_means(
-    matrix: CostMatrix, configuration: str, default: str | None
-) -> tuple[FloatArray, BoolArray]:
-    """Instance means of the configuration and of a default that is another one, on the instances
-    both have runs on; and which these are.
-    """
-    names = [configuration, *([] if default in (None, configuration) else [str(default)])]
-    means, known = instance_means(matrix.select(configurations=names))
-    both = np.asarray(known.all(axis=0))
-    return means[:, both], both
-
-
-def components(matrix: CostMatrix, configuration: str) -> NestedComponents | None:
-    """The variance of a configuration's costs between families, instances and seeds; None where it
-    has no families, or too few.
-    """
-    if matrix.families is None:
-        return None
-    place = matrix.configurations.index(configuration)
-    return nested_components(matrix.charged[place], matrix.families)
-
-
-def folds_of(
-    matrix: CostMatrix, configuration: str, default: str | None, *, delta: float
-) -> FoldInterval | Refusal:
-    """The corrected resampled t interval over folds: of the mean difference to the default, or of
-    the mean.
-
-    Where names say nothing of repetitions, all folds are taken for those of one partition.
-    """
-    means, both = _common_means(matrix, configuration, default)
-    if both.sum() < 2:
-        return Refusal("an interval over folds takes two of them at least")
-    values = means[0] - (means[1] if len(means) > 1 else 0.0)
-    folds = {FOLD_NUMBER.sub("", name) for name in matrix.instances}
-    each = int(both.sum()) // max(len(folds), 1)
-    ratio = 1 / (each - 1) if each > 1 else None
-    return corrected_t(values, test_over_train=ratio, delta=delta)

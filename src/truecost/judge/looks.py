@@ -32,11 +32,6 @@ from truecost.runs import RunPlan
 FIRST = 0.9
 
 
-def of_list(configurations: int) -> float:
-    """The part of each configuration on a list."""
-    return 1 / configurations
-
-
 def of_number(number: int) -> float:
     """The part of the t-th of a series without an end, from 1."""
     return 6 / (math.pi * number) ** 2

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import IntArray
 from truecost.judge.costs import NOTHING, Costs, instance_means
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import even
@@ -84,8 +84,8 @@ def heaviest_of(runs: CostMatrix, name: str, on: Literal["test", "training"]) ->
     """The instance whose cost is more than that of all others together; None without one, or where
     costs may be below 0.
     """
-    (means,), (there,) = instance_means(runs.select(configurations=[name]))
-    if there.sum() < 3 or (means < 0).any() or not means.max() > 0.5 * means.sum():
+    (means,), (mask,) = instance_means(runs.select(configurations=[name]))
+    if mask.sum() < 3 or (means < 0).any() or not means.max() > 0.5 * means.sum():
         return None
     place = int(means.argmax())
     return Heaviest(
@@ -119,7 +119,7 @@ def _bottleneck(
     matrix: CostMatrix,
     place: int,
     components: tuple[float, float, float],
-    used: NDArray[np.int64],
+    used: IntArray,
     rng: np.random.Generator,
 ) -> tuple[Bottleneck | None, float, float]:
     """What adds more variance to the mean, where resamples agree, and the interval of the share."""
@@ -155,16 +155,16 @@ def spread_of(matrix: CostMatrix, costs: Costs, place: int) -> Spread:
     components = _components(costs, place)
     best = _variance_of_mean(even(runs, len(matrix.instances)).counts, *components)
     paid = _variance_of_mean(counts[place], *components)
-    there = costs.there
+    mask = costs.mask
     return Spread(
         runs=runs,
-        instances=int(there[place].sum()),
+        instances=int(mask[place].sum()),
         repeated=int((counts[place] > 1).sum()),
         never_used=tuple(
-            matrix.instances[i] for i in np.flatnonzero(there.any(axis=0) & ~there[place])
+            matrix.instances[i] for i in np.flatnonzero(mask.any(axis=0) & ~mask[place])
         ),
         variance_over_even=paid / best if best > 0 else math.nan,
-        on_other_instances=int((there != there[place]).any(axis=1).sum()),
+        on_other_instances=int((mask != mask[place]).any(axis=1).sum()),
     )
 
 
@@ -177,9 +177,7 @@ def _components(costs: Costs, place: int) -> tuple[float, float, float]:
     return within, across, total
 
 
-def _variance_of_mean(
-    counts: NDArray[np.int64], within: float, across: float, total: float
-) -> float:
+def _variance_of_mean(counts: IntArray, within: float, across: float, total: float) -> float:
     """The variance of the mean of instance means, Σ (across + within/n_i)/K² over the K instances
     with runs.
 

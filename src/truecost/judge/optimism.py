@@ -22,12 +22,11 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.judge.costs import LEAST_SHARE, Costs
 from truecost.runs import Trajectory
 
-FloatArray = NDArray[np.float64]
 Source = Literal["test runs", "fixed before", "splits", "unknown"]
 
 # Numbers held at once for the splits: a few dozen MB.
@@ -186,18 +185,18 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
     runs are charged the most where it is chosen, and count with their caps where it is looked at:
     what was charged must not pass for an error.
     """
-    means, there = costs.means, costs.there
+    means, mask = costs.means, costs.mask
     instances = means.shape[1]
     if instances < 2:
         return SelectionError(math.nan, math.nan)
     step = max(1, BLOCK // max(means.shape))
     errors: list[FloatArray] = []
     held_outs: list[FloatArray] = []
-    seen = [np.where(there, each - costs.added, 0) for each in (means, costs.least)]
+    seen = [np.where(mask, each - costs.added, 0) for each in (means, costs.least)]
     bounds = (-np.inf, np.inf)
     if costs.adjusted:
-        bounds = float(costs.least[there].min()), float(costs.least[there].max())
-    number, sums, counts = there.astype(np.float64), seen[1].sum(axis=1), there.sum(axis=1)
+        bounds = float(costs.least[mask].min()), float(costs.least[mask].max())
+    number, sums, counts = mask.astype(np.float64), seen[1].sum(axis=1), mask.sum(axis=1)
     for start in range(0, splits, step):
         size = min(step, splits - start)
         # Every split both ways: what a fixed configuration errs by cancels exactly, but in the last

@@ -13,14 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.errors import InputError
+from truecost.arrays import FloatArray
+from truecost.errors import InputError, Refusal
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence
 from truecost.judge.noise import Noise
 from truecost.judge.question import Primary, Stream
-from truecost.judge.refusal import Refusal
 from truecost.judge.sampling import read_sample
 from truecost.judge.scope import sampling_design
 from truecost.judge.statements import Comparison
@@ -37,9 +36,9 @@ from truecost.stats.variance import variance_components
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
 
-FloatArray = NDArray[np.float64]
 # Whether the runs of a pilot selected the configuration that they are to speak of.
 Selected = Literal["no", "from a list", "tuned"]
+# Random halves behind a forecast: enough that the draw of one decides nothing.
 SPLITS = 40
 # Fewer common instances than this say nothing about the spread of differences.
 FEWEST = 8
@@ -226,10 +225,10 @@ def _held_out(
     """The numbers, on the other half of the instances, of the configuration that a random half
     would choose; over many halves.
     """
-    rng, (means, there) = np.random.default_rng(seed), instance_means(runs)
+    rng, (means, mask) = np.random.default_rng(seed), instance_means(runs)
     instances = means.shape[1]
     # Only those with runs on all instances can be chosen on any half and judged on the other.
-    means = np.where(there.all(axis=1, keepdims=True), means, np.inf)
+    means = np.where(mask.all(axis=1, keepdims=True), means, np.inf)
     numbers: dict[int, FloatArray] = {}
     pooled = []
     for _ in range(SPLITS):

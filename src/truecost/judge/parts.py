@@ -5,7 +5,7 @@ from dataclasses import asdict, fields, is_dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from truecost.judge.refusal import Refusal
+from truecost.errors import Refusal
 from truecost.matrix import CostMatrix
 from truecost.runs import status_counts
 

@@ -1,5 +1,6 @@
-"""What is asked of a set of runs, and where its random numbers come from."""
+"""What is asked of a set of runs, the margin included, and where its random numbers come from."""
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, get_args
@@ -8,7 +9,6 @@ from zlib import crc32
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.judge.margin import Margin
 from truecost.judge.scope import About, Sampled
 from truecost.matrix.families import Weight
 
@@ -34,41 +34,89 @@ class Stream(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of a set of runs, and what is known of them.
+class Margin:
+    """How much more than the default is still acceptable, fixed before looking.
 
-    Parameters
+    A limit that is there anyway decides: the upper limit of u(winner) − u(default), or the lower
+    limit of the ratio u(default)/u(winner).
+
+    Attributes
     ----------
-    configuration, default
-        Who is judged, and what it should be better than; by default the trajectory's, else the
-        least training cost.
-    chosen
-        How the configuration was chosen, where the trajectory does not say.
-    raced
-        Whether costs decided who got how many runs, where the trajectory does not say.
-    list_size
-        For from-list: how long the list was, where not all of it has runs.
-    fresh, proposal
-        For progressive: the instances unused before it was proposed, and its number t, from 1.
-    delta
-        The probability with which each guaranteed statement may be wrong.
-    splits
-        How many times the instances are split in halves to see what choosing adds.
-    seed
-        Of every random number.
-    primary
-        What decides whether the configuration is better than the default, chosen before looking:
-        its mean cost, or wins. By default the mean where the range of the cost is known, wins else.
-    sampled, about
-        What was sampled independently, and what statements are about; see `truecost.judge.scope`.
-    population
-        For statements about these instances: how many there are, those without runs included.
-    mix
-        For statements about these families: the weight of each, or its range, in pairs.
-    weights
-        The weight of each instance, in pairs: of a benchmark, or with `about` new sampling weights.
+    kind
+        "ratio": a share of the default's cost. "difference": an amount of cost.
+    value
+        0.05 for 5 %, or the amount.
+    """
+
+    kind: Literal["ratio", "difference"]
+    value: float
+
+    @classmethod
+    def parse(cls, text: str) -> "Margin":
+        """`"5%"` is a share of the default's cost, `"0.1"` an amount of cost."""
+        number = text.strip().removesuffix("%")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not (value >= 0 and math.isfinite(value)):
+            raise InputError(f"Expected a `margin` like 5% or 0.1, got {text!r:.40}.")
+        if text.strip().endswith("%"):
+            return cls(kind="ratio", value=value / 100)
+        return cls(kind="difference", value=value)
+
+    @property
+    def quantity(self) -> str:
+        """The statement that decides."""
+        return "ratio of means" if self.kind == "ratio" else "difference"
+
+    @property
+    def needed(self) -> float:
+        """What its limit has to reach."""
+        return 1 / (1 + self.value) if self.kind == "ratio" else self.value
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:g} %" if self.kind == "ratio" else f"{self.value:g}"
+
+    def answer(self, limit: float, condition: str | None) -> "NonInferiority":
+        """Whether a limit of the quantity that decides shows non-inferiority; not under a
+        condition.
+        """
+        reached = limit >= self.needed if self.kind == "ratio" else limit <= self.needed
+        return NonInferiority(
+            margin=str(self),
+            quantity=self.quantity,
+            limit=limit,
+            needed=self.needed,
+            shown=bool(reached and condition is None),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonInferiority:
+    """Whether the configuration is shown to cost at most the margin more than the default.
+
+    Attributes
+    ----------
     margin
-        How much more than the default is acceptable, "5%" or "0.1", fixed before looking.
+        As it was asked for, "5 %" or "0.1".
+    quantity, limit, needed
+        What decides: the limit of this quantity, and what it has to reach.
+    shown
+        Whether it is shown; False is unknown, not the opposite.
+    """
+
+    margin: str
+    quantity: str
+    limit: float
+    needed: float
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a set of runs, and what is known of them; `truecost.assess` says what each
+    field means. `mix` and `weights` come in pairs, and `seed` is that of every random number.
     """
 
     configuration: str | None = None

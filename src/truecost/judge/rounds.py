@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import IntArray
+from truecost.errors import Refusal
 from truecost.judge import looks
 from truecost.judge.costs import first_runs
 from truecost.judge.evidence import Evidence
-from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 
-IntArray = NDArray[np.int64]
+# Families count whole, or when to stop could depend on their costs.
 SCATTERED = (
     "families did not come one after the other, and a limit that holds at all times needs whole "
     "families in their order"

@@ -16,16 +16,16 @@ rival had finished at 0.4 s has lost.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.errors import Refusal
 from truecost.judge.evidence import Evidence
 from truecost.judge.question import Question, Stream
-from truecost.judge.refusal import Refusal
 from truecost.judge.rounds import in_rounds
 from truecost.judge.scope import Scope, sampling_design
 from truecost.judge.statements import Statement
@@ -35,14 +35,11 @@ from truecost.stats import approximate
 from truecost.stats.approximate import Approximate
 from truecost.stats.assumptions import SAMPLED, SEEDS
 from truecost.stats.grouping import codes_of
-from truecost.stats.inversion import ANYTIME, ONE, Look, planned, recorded_plan
+from truecost.stats.inversion import ANYTIME, ONE, Look, planned
 from truecost.stats.limits import Limit, limit, seeds_assumed
-from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity
+from truecost.stats.quantities import DIFFERENCE, MEAN, Quantity, quantile
 from truecost.stats.sample import Design, Ends, Sample, Side, opposite
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
 # Above a half of δ both sides of a comparison could be shown.
 MOST_DELTA = 0.4995
 INDEPENDENT = Design()
@@ -245,7 +242,7 @@ def sample_of(
         runs, part, horizon = rounds
         look = ANYTIME
         if evidence.plans:
-            look = recorded_plan(horizon)
+            look = Look(kind="recorded", plans=horizon)
         elif horizon:
             look = planned(horizon[0])
     else:
@@ -356,7 +353,7 @@ def are_times(runs: CostMatrix) -> bool:
     )
 
 
-def times_of(runs: CostMatrix, failed: NDArray[np.bool_]) -> list[Ends]:
+def times_of(runs: CostMatrix, failed: BoolArray) -> list[Ends]:
     """Running times of each configuration, with what is known of those of failed and of censored
     runs.
 
@@ -389,3 +386,57 @@ def failed_runs(runs: CostMatrix) -> tuple[BoolArray, bool]:
     most = np.max(runs.costs[statuses == Status.SOLVED], initial=-np.inf)
     charged = not (runs.costs[late] < most).any()
     return (runs.failed if charged else runs.failed & ~late), charged
+
+
+# More levels make finer steps, and each of them less certain.
+LEVELS = tuple(level / 10 for level in range(1, 10))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostBand:
+    """Where the quantiles of a configuration's costs lie, with probability 1 − delta all at once.
+
+    Attributes
+    ----------
+    levels
+        Shares of runs, rising.
+    lower
+        The cost that the quantile at each level is at least; −inf if nothing is known.
+    upper
+        The cost that it is at most; inf if nothing is known.
+    delta
+        The probability with which any of them may be wrong.
+    """
+
+    levels: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    delta: float
+
+    def at(self, cost: float) -> tuple[float, float]:
+        """Return what the share of runs with at most this cost is at least and at most."""
+        # A quantile of at most `cost` leaves its share at or below it; one above `cost` does not.
+        reached = [p for p, end in zip(self.levels, self.upper, strict=True) if end <= cost]
+        missed = [p for p, end in zip(self.levels, self.lower, strict=True) if end > cost]
+        return max(reached, default=0.0), min(missed, default=1.0)
+
+
+def cost_band(evidence: Evidence | Refusal, asked: Question) -> CostBand | Refusal:
+    """Return the band of the evidence's configuration: δ is shared by all levels and both sides."""
+    if isinstance(evidence, Refusal):
+        return evidence
+    sampled = sample_of(evidence, None, asked.rng(Stream.ORDER))
+    if isinstance(sampled, Refusal):
+        return sampled
+    sample, look, part = sampled
+    spent = asked.delta * evidence.share * part / (2 * len(LEVELS))
+    ends: dict[str, list[float]] = {"lower": [], "upper": []}
+    for level in LEVELS:
+        quantity = quantile(level)
+        if (reason := quantity.refusal(sample)) is not None:
+            return Refusal(reason)
+        ends["lower"].append(limit(quantity, sample, "lower", spent, look).value)
+        ends["upper"].append(limit(quantity, sample, "upper", spent, look).value)
+    return CostBand(
+        levels=LEVELS, lower=tuple(ends["lower"]), upper=tuple(ends["upper"]), delta=asked.delta
+    )

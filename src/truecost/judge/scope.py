@@ -27,8 +27,8 @@ from itertools import product
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.matrix.cost_matrix import MaybeArray
@@ -40,7 +40,6 @@ from truecost.stats.sample import Design
 
 Sampled = Literal["instance", "family", "seed", "fold"]
 About = Literal["new", "these"]
-FloatArray = NDArray[np.float64]
 
 # What is meant where only one of the two is said.
 USUAL: Final[dict[str, About]] = {
@@ -187,6 +186,7 @@ class Scope:
         return 1.0 - float(delta ** (1 / max(self.units, 1)))
 
 
+# What is meant where nobody says anything.
 NEW_INSTANCES: Final = Scope()
 
 

@@ -213,9 +213,9 @@ def _pooled(matrices: Sequence[CostMatrix], renamed: Sequence[dict[str, str]]) -
 def _compared(
     logs: Sequence[Import], names: Sequence[str], ends: Sequence[str], matrix: CostMatrix
 ) -> list[OneSearch]:
-    means, there = instance_means(matrix)
+    means, mask = instance_means(matrix)
     places = [matrix.configurations.index(name) for name in ends]
-    common = there[places].all(axis=0)
+    common = mask[places].all(axis=0)
     shared, number = means[places][:, common], int(common.sum())
     costs = shared.mean(axis=1) if number else np.full(len(ends), np.nan)
     best = int(np.argmin(costs)) if number else 0

@@ -12,16 +12,15 @@ from importlib import import_module
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray
+from truecost.errors import Refusal
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence
 from truecost.judge.question import Chosen
-from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.stats.assumptions import Assuming
 
-FloatArray = NDArray[np.float64]
 Grade = Literal["better", "worse", "open"]
 # How many of the instances that decide a comparison are named.
 NAMED = 5
@@ -113,10 +112,10 @@ class Spoken:
     __slots__ = ()
 
     def __str__(self) -> str:
-        return str(import_module("truecost.show.notebook").sentence(self))
+        return str(import_module("truecost.show.report").sentence(self))
 
     def _repr_html_(self) -> str:
-        return str(import_module("truecost.show.notebook").fragment(self))
+        return str(import_module("truecost.show.report").fragment(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,14 +333,14 @@ class Comparison:
 def pairs_of(runs: CostMatrix, configuration: str, default: str) -> Pairs:
     """The differences of the two on the instances both have runs on."""
     pair = runs.select(configurations=[configuration, default])
-    most, there = instance_means(pair)
-    common = np.flatnonzero(there.all(axis=0))
-    (own, other), (own_cap, other_cap) = (
+    most, mask = instance_means(pair)
+    common = np.flatnonzero(mask.all(axis=0))
+    (ours, theirs), (our_cap, their_cap) = (
         most[:, common],
         instance_means(pair, caps=True)[0][:, common],
     )
     return Pairs(
-        tuple(runs.instances[i] for i in common), own, other, own_cap - other, own - other_cap
+        tuple(runs.instances[i] for i in common), ours, theirs, our_cap - theirs, ours - their_cap
     )
 
 

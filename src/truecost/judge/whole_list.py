@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truecost.errors import Refusal
 from truecost.judge.costs import instance_means
-from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.stats import lists
 

@@ -294,7 +294,7 @@ class CostMatrix:
     __hash__ = None  # type: ignore[assignment]
 
     def _repr_html_(self) -> str:
-        return str(import_module("truecost.show.notebook").runs_fragment(self))
+        return str(import_module("truecost.show.report").runs_fragment(self))
 
     def __repr__(self) -> str:
         configurations, instances, runs = self.shape

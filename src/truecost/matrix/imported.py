@@ -103,4 +103,4 @@ class Import:
         return f"<Import: {self.kind}, {size}{known}>"
 
     def _repr_html_(self) -> str:
-        return str(import_module("truecost.show.notebook").runs_fragment(self))
+        return str(import_module("truecost.show.report").runs_fragment(self))

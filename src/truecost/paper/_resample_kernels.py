@@ -11,6 +11,7 @@ import numpy as np
 
 from truecost.stats.compiled import compiled
 
+# The constants of SplitMix64 (Steele, Lea and Flood 2014).
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -345,12 +346,7 @@ def estimators(
                 order[k] = k
             total, v = 0.0, 0
             for n in range(most):
-                if kind == EVEN:
-                    # One of what is left of the round's runs; the first of them takes its place.
-                    state, j = _below(state, train - n % train)
-                    total += dealt[n + j]
-                    dealt[n + j] = dealt[n]
-                elif kind == CONCENTRATED:
+                if kind == CONCENTRATED:
                     i, r = n // runs, n % runs
                     if r == 0:
                         state, j = _below(state, train - i)
@@ -362,7 +358,10 @@ def estimators(
                     state, r = _below(state, count[z])
                     total += row[z * runs + r]
                 else:
-                    state, j = _below(state, dealt.size - n)
+                    # One of what is left of the round's runs, or of all pairs; the first of them
+                    # takes its place.
+                    left = train - n % train if kind == EVEN else dealt.size - n
+                    state, j = _below(state, left)
                     total += dealt[n + j]
                     dealt[n + j] = dealt[n]
                 if n + 1 == values[v]:

@@ -71,10 +71,10 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
     best = int(np.nanmean(matrix.costs, axis=(1, 2)).argmin())
     configurations, allocation = _swept(sweep, matrix.shape[0])
 
-    def epsilon(form: bounds.Form, own: bool) -> FloatArray:
+    def epsilon(form: bounds.Form, of_best: bool) -> FloatArray:
         bound = bounds.finite(
             allocation=allocation,
-            components=components[best] if own else components,
+            components=components[best] if of_best else components,
             width=matrix.width,
             delta=delta,
             configurations=configurations,
@@ -88,10 +88,10 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
         delta=delta,
         uniform=sweep.quantiles["uniform"][level],
         selection=sweep.quantiles["selection"][level],
-        bennett=epsilon("bennett", own=False),
-        printed=epsilon("printed", own=False),
-        bennett_own=epsilon("bennett", own=True),
-        printed_own=epsilon("printed", own=True),
+        bennett=epsilon("bennett", of_best=False),
+        printed=epsilon("printed", of_best=False),
+        bennett_own=epsilon("bennett", of_best=True),
+        printed_own=epsilon("printed", of_best=True),
         caveat=bounds.PLUG_IN,
     )
 

@@ -125,17 +125,14 @@ def by_estimator(
     }
 
 
-def grid(
-    instances: int, r1: ArrayLike | None = None, r2: ArrayLike | None = None
-) -> tuple[IntArray, IntArray]:
+def grid(instances: int, r1: ArrayLike | None = None) -> tuple[IntArray, IntArray]:
     """The paper's grid of K = r₁P and N = r₂K, both rounded up: r₁ = 0.10 … 0.50 by 0.05, r₂ = 0.25
     … 4 by 0.25.
     """
     shares = np.arange(2, 11) / 20 if r1 is None else np.asarray(r1, dtype=np.float64)
-    factors = np.arange(1, 17) / 4 if r2 is None else np.asarray(r2, dtype=np.float64)
     # 0.15·500 is a little more than 75 in floating point and must stay 75.
     k = np.ceil(shares * instances - 1e-9).astype(np.int64)[:, np.newaxis]
-    n = np.ceil(factors * k - 1e-9).astype(np.int64)
+    n = np.ceil(np.arange(1, 17) / 4 * k - 1e-9).astype(np.int64)
     return np.broadcast_to(k, n.shape).copy(), n
 
 

@@ -38,6 +38,7 @@ from truecost.stats.random import Rng, generator
 
 Progress = Callable[[int], None]
 
+# Quantiles of a sweep: the median, and levels at which bounds are stated.
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 # Costs looked at in one call of a kernel, some tenths of a second: often enough for progress and
 # Ctrl-C.

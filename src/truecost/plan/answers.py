@@ -14,6 +14,7 @@ from truecost.stats.allocation import Allocation
 from truecost.stats.variance import VarianceComponents
 
 Goal = Literal["error", "bound", "budget"]
+# What a plan takes into account, as its JSON repeats it.
 PRICES = ("price_run", "price_instance", "instances", "configurations")
 # Attributes that are keys of the plain data too.
 COMPONENTS = ("within", "across", "total", "within_error", "across_error")
@@ -127,7 +128,7 @@ def answer(
         )
     asked: Setting = {**setting, "width": pilot.width}
 
-    def found(components: VarianceComponents) -> Recommendation:
+    def recommended(components: VarianceComponents) -> Recommendation:
         if budget is not None:
             return best_for(budget=budget, components=components, **asked)
         return runs_needed(error=error, bound=bound, components=components, **asked)
@@ -138,8 +139,8 @@ def answer(
         target=given[0][1],
         delta=asked["delta"],
         prices={name: dict(asked)[name] for name in PRICES},
-        best=found(pilot.components),
-        if_noisier=_noisier(pilot.components, found),
+        best=recommended(pilot.components),
+        if_noisier=_noisier(pilot.components, recommended),
         current=None
         if pilot.allocation is None
         else wasted(allocation=pilot.allocation, components=pilot.components, **asked),
@@ -147,7 +148,7 @@ def answer(
 
 
 def _noisier(
-    components: VarianceComponents, found: Callable[[VarianceComponents], Recommendation]
+    components: VarianceComponents, plan: Callable[[VarianceComponents], Recommendation]
 ) -> Recommendation | None:
     """With both components one standard error higher, where they are estimates."""
     raised = {
@@ -157,7 +158,7 @@ def _noisier(
     if not all(map(math.isfinite, raised.values())):
         return None
     try:
-        return found(
+        return plan(
             VarianceComponents.known(**{name: max(0.0, value) for name, value in raised.items()})
         )
     except InputError:  # out of reach with the instances there are

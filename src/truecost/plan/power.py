@@ -15,6 +15,7 @@ from truecost.plan.cheapest import DROWNED, check_prices, halve
 from truecost.stats import bounds
 from truecost.stats.variance import VarianceComponents
 
+# Said of every answer: nobody knows the distribution of differences.
 NORMAL = (
     "power and level are those for normal differences, and costs with rare large values need more"
 )

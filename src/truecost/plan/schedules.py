@@ -135,7 +135,7 @@ def _refuse(name: str, reader: str, more: str = "", why: str = "") -> None:
             f"Expected names without blanks and line ends for {reader}, which splits there, got "
             f"{name!r:.80}: rename it."
         )
-    if found := [c for c in more if c in name]:
+    if signs := [c for c in more if c in name]:
         raise InputError(
-            f"Expected names without {found[0]!r} for {reader}, {why}, got {name!r}: rename it."
+            f"Expected names without {signs[0]!r} for {reader}, {why}, got {name!r}: rename it."
         )

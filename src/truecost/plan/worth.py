@@ -213,10 +213,10 @@ def proposals_of(
     middle = float(np.median(difference[first]))
     better = difference[first] <= middle
     groups = _groups(configuration[kept], difference[kept] - middle, better)
-    found = _posterior(groups, int((~better).sum()))
-    if found is None:
+    posterior = _posterior(groups, int((~better).sum()))
+    if posterior is None:
         return Proposals(0.0, 0.0, 0.0)
-    noise, spread = found
+    noise, spread = posterior
     if one:
         return Proposals(noise / 2, 0.0, spread)
     means = np.bincount(cell, difference) / np.bincount(cell)

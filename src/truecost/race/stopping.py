@@ -18,8 +18,7 @@ import numpy as np
 
 from truecost.arrays import FloatArray, IntArray
 from truecost.judge import looks
-from truecost.judge.margin import Margin
-from truecost.judge.question import Primary
+from truecost.judge.question import Margin, Primary
 from truecost.stats import forecast, limits
 from truecost.stats.inversion import ONE, Goal, planned
 from truecost.stats.quantities import DIFFERENCE, RATIO, WINS, Quantity

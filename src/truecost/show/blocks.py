@@ -24,8 +24,8 @@ class Fact:
     ----------
     term
         The key of its explanation in the glossary.
-    value, shown
-        The number, and the number as text.
+    value, text
+        The number, and as it is written.
     label
         Its name here, if not the glossary's.
     unit, note
@@ -34,7 +34,7 @@ class Fact:
 
     term: str
     value: Any
-    shown: str
+    text: str
     label: str = ""
     unit: str = ""
     note: str = ""
@@ -70,7 +70,7 @@ class Cell(NamedTuple):
     """The value to sort by, the text, tags beside a name ("default"), and a tone."""
 
     value: float | str
-    shown: str
+    text: str
     tags: tuple[str, ...] = ()
     tone: Tone = ""
 

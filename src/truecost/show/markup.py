@@ -38,7 +38,7 @@ def _block(block: Block) -> Iterator[str]:
             yield "\n".join(f"- {plain_text(point)}" for point in block.points)
         case Facts(page_only=False):
             yield "\n".join(
-                f"- {plain_text(fact.label or TERMS[fact.term].name)}: {plain_text(fact.shown)}"
+                f"- {plain_text(fact.label or TERMS[fact.term].name)}: {plain_text(fact.text)}"
                 for fact in block.facts
             )
         case Table():
@@ -55,8 +55,7 @@ def _table(table: Table) -> str:
     head = [plain_text(column.label) or " " for column in table.columns]
     rule = ["--:" if column.numbers else "---" for column in table.columns]
     rows = [
-        [f"{SIGNS.get(cell.tone, '')}{plain_text(cell.shown)}" for cell in row]
-        for row in table.rows
+        [f"{SIGNS.get(cell.tone, '')}{plain_text(cell.text)}" for cell in row] for row in table.rows
     ]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
     return f"**{plain_text(table.title)}**\n\n{lines}" if table.title else lines
@@ -83,7 +82,7 @@ def latex_table(table: Table, *, caption: str, label: str) -> str:
     """Return the table as a float, for a document that loads booktabs."""
     align = "".join("r" if column.numbers else "l" for column in table.columns)
     head = _latex_row([column.label for column in table.columns])
-    rows = [_latex_row([cell.shown for cell in row]) for row in table.rows]
+    rows = [_latex_row([cell.text for cell in row]) for row in table.rows]
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table}",

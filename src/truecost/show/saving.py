@@ -34,6 +34,7 @@ LONG = 44
 PANELS = ("hconcat", "vconcat", "concat")
 Format = Literal["html", "svg", "png", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+# vl-convert takes the version without its last number.
 VEGA_LITE = alt.SCHEMA_VERSION.rpartition(".")[0]
 # Pixels of a PNG per pixel of the chart: sharp in print and on dense screens.
 SCALE = 2.0

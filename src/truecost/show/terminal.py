@@ -153,7 +153,7 @@ def _facts(block: Facts, width: int) -> Iterator[RenderableType]:
     """Yield a line for each fact: label, number with unit, note."""
     labels = [line(fact.label or TERMS[fact.term].name) for fact in block.facts]
     values = [
-        line(f"{fact.shown} {fact.unit}".rstrip()).append(
+        line(f"{fact.text} {fact.unit}".rstrip()).append(
             visible(f"  {fact.note}" if fact.note else ""), TONES["aside"]
         )
         for fact in block.facts
@@ -201,7 +201,7 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _tagged(cell: Cell) -> str:
-    return f"{cell.shown} ({', '.join(cell.tags)})" if cell.tags else cell.shown
+    return f"{cell.text} ({', '.join(cell.tags)})" if cell.tags else cell.text
 
 
 def _layout(

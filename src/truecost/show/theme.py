@@ -114,7 +114,7 @@ def scores() -> bool:
     return _scores.get()
 
 
-def shown(cost: float) -> float:
+def displayed(cost: float) -> float:
     """Return a cost as the figure shows it."""
     return 0.0 - cost if scores() else cost
 
@@ -304,13 +304,14 @@ class ScaledAxis(NamedTuple):
 
     def x(self, field: str, title: str = "") -> alt.X:
         """Return the horizontal channel of a field of numbers; one layer has the title of all."""
-        named = words(title) or alt.Undefined
-        return alt.X(f"{field}:Q", scale=self.scale, axis=self.axis, title=named)
+        return alt.X(f"{field}:Q", **self._options(title))
 
     def y(self, field: str, title: str = "") -> alt.Y:
-        """Return the vertical channel of a field of numbers; one layer has the title of all."""
-        named = words(title) or alt.Undefined
-        return alt.Y(f"{field}:Q", scale=self.scale, axis=self.axis, title=named)
+        """Return the vertical channel, likewise."""
+        return alt.Y(f"{field}:Q", **self._options(title))
+
+    def _options(self, title: str) -> dict[str, Any]:
+        return {"scale": self.scale, "axis": self.axis, "title": words(title) or alt.Undefined}
 
 
 def span(last: float, **axis: Any) -> ScaledAxis:
@@ -324,6 +325,7 @@ def rows(field: str, order: Sequence[str], limit: int, **axis: Any) -> alt.Y:
     return alt.Y(f"{field}:N", title=None, sort=order, axis=alt.Axis(labelLimit=limit, **axis))
 
 
+# Labels of an axis whose data stay costs while it shows scores.
 NEGATED = "format(-datum.value, ',~g')"
 SHARES = ScaledAxis(alt.Scale(domain=[0, 1]), alt.Axis(format="%"))
 # Ticks of a logarithmic axis, in units of a power of ten: the fewest that give three or more.

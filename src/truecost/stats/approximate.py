@@ -29,6 +29,7 @@ from truecost.errors import InputError, check_share
 from truecost.stats.sample import Ends, Sample
 from truecost.stats.variance import run_means
 
+# With fewer, intervals held much less often than they say (bench/RESULTS.md).
 FEWEST = 25
 DISCORDANT = 5
 # Standard deviations of log-costs from which on the intervals are much too short.
@@ -105,16 +106,8 @@ def mean_difference(
     differences = one - two
     half = math.nan if reason else _quantile(delta, one.size) * _error(differences)
     estimate = float(differences.mean())
-    return Approximate(
-        quantity="difference of means",
-        observed=estimate,
-        lower=estimate - half,
-        upper=estimate + half,
-        delta=delta,
-        instances=one.size,
-        reason=reason,
-        log_spread=_log_spread(one, two),
-    )
+    ends = estimate - half, estimate + half
+    return _made("difference of means", estimate, ends, delta, reason, one, two)
 
 
 def mean_ratio(
@@ -133,7 +126,7 @@ def mean_ratio(
     if (one < 0).any() or (two < 0).any():
         raise InputError("Expected costs of 0 or more for a ratio.")
     a, b = float(one.mean()), float(two.mean())
-    lower = upper = math.nan
+    ends = math.nan, math.nan
     if not reason:
         # r²·(a² − q·v_a) − 2r·(ab − q·c) + b² − q·v_b ≤ 0
         (v_a, c), (_, v_b) = np.cov(one, two) / one.size
@@ -146,17 +139,30 @@ def mean_ratio(
                 "possible"
             )
         else:
-            ends = ((linear + sign * math.sqrt(root)) / square for sign in (-1, 1))
-            lower, upper = (max(0.0, float(end)) for end in ends)
+            low, high = ((linear + sign * math.sqrt(root)) / square for sign in (-1, 1))
+            ends = max(0.0, float(low)), max(0.0, float(high))
+    ratio = b / a if a > 0 else math.nan
+    return _made("ratio of means", ratio, ends, delta, reason, one, two)
+
+
+def _made(
+    quantity: str,
+    observed: float,
+    ends: tuple[float, float],
+    delta: float,
+    reason: str,
+    *means: FloatArray,
+) -> Approximate:
+    lower, upper = ends
     return Approximate(
-        quantity="ratio of means",
-        observed=b / a if a > 0 else math.nan,
+        quantity=quantity,
+        observed=observed,
         lower=lower,
         upper=upper,
         delta=delta,
-        instances=one.size,
+        instances=means[0].size,
         reason=reason,
-        log_spread=_log_spread(one, two),
+        log_spread=_log_spread(*means),
     )
 
 

@@ -268,10 +268,10 @@ def star_reaches(rows, mean, target, in_cells, balanced):
             x[:, i] = rows[some[i]][~np.isnan(rows[some[i]])]
         cells = cells_for(size)
         end = cell_end(cell_of(mean, cells), cells) if in_cells else mean
-        found = np.empty(some.size, np.bool_)
-        star_reach(x, np.full(some.size, end), np.full(some.size, mean), target, found, balanced)
+        shows = np.empty(some.size, np.bool_)
+        star_reach(x, np.full(some.size, end), np.full(some.size, mean), target, shows, balanced)
         for i in range(some.size):
-            reached[some[i]] = found[i]
+            reached[some[i]] = shows[i]
         start = stop
     return reached
 
@@ -350,13 +350,13 @@ def plug_in_lower_sequence(rows, target):
     """
     limits = np.zeros(rows.shape)
     for i in range(rows.shape[0]):
-        there = ~np.isnan(rows[i])
-        x = rows[i][there]
+        mask = ~np.isnan(rows[i])
+        x = rows[i][mask]
         steps = np.empty(x.size)
         _plug_in_steps(x, target, steps)
         seen = 0
         for k in range(rows.shape[1]):
-            seen += there[k]
+            seen += mask[k]
             limits[i, k] = steps[seen - 1] if seen else 0.0
     return limits
 
@@ -374,13 +374,13 @@ def bernstein_lower_sequence(rows, target):
     needed = math.log(target)
     for i in range(rows.shape[0]):
         # Solved for m: the largest m at which the logarithm of the martingale is ln(1/δ).
-        there = ~np.isnan(rows[i])
-        x = rows[i][there]
+        mask = ~np.isnan(rows[i])
+        x = rows[i][mask]
         bets = plug_in_bets(x, target, True)
         weighted, weights, price, total = 0.0, 0.0, needed, 0.5
         seen, best = 0, 0.0
         for k in range(rows.shape[1]):
-            if there[k]:
+            if mask[k]:
                 bet = min(bets[seen], 0.5)
                 weighted += bet * x[seen]
                 weights += bet

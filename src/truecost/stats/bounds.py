@@ -72,6 +72,7 @@ WHOLE_SPACE = (
     "all configurations are run on the same instances with the same seeds",
     "within and across are upper limits for every configuration of the space",
 )
+# In the place of a guarantee, wherever variances are estimated.
 PLUG_IN = "plug-in, not guaranteed: within and across are estimates"
 
 

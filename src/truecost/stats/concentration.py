@@ -16,6 +16,7 @@ from truecost.errors import InputError, check_choice, check_share
 from truecost.stats.allocation import SIZES, AllocationSizes, Sizes
 from truecost.stats.variance import VarianceComponents
 
+# From the tightest to the loosest.
 FORMS = ("bennett", "sub-gamma", "bernstein", "printed")
 
 

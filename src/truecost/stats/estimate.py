@@ -119,7 +119,7 @@ def _weighted(
     total: FloatArray,
 ) -> tuple[FloatArray, ...]:
     counts, means, _ = block
-    there = counts > 0
+    mask = counts > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         # Of an instance with a single run only the sum of both components matters, and that is
         # known from single runs too.
@@ -128,20 +128,20 @@ def _weighted(
         if weights == "runs":
             weight = counts
         elif weights == "instances":
-            weight = there.astype(np.float64)
+            weight = mask.astype(np.float64)
         else:
-            weight = np.where(there, _precision(of_mean), 0)
+            weight = np.where(mask, _precision(of_mean), 0)
         weight = weight / weight.sum(axis=1, keepdims=True)
         cost = (weight * means).sum(axis=1)
-        variance = np.where(there, weight**2 * of_mean, 0).sum(axis=1)
-        residuals = np.where(there, means - cost[:, np.newaxis], 0)
+        variance = np.where(mask, weight**2 * of_mean, 0).sum(axis=1)
+        residuals = np.where(mask, means - cost[:, np.newaxis], 0)
         # E(ȳ_i − û)² = v·(1 − 2w_i + Σw²) for instance means of equal variance v: dividing makes it
         # unbiased there.
         share = 1 - 2 * weight + (weight**2).sum(axis=1, keepdims=True)
-        scatter = np.where(there, weight**2 * residuals**2 / share, 0).sum(axis=1)
-        standard_error = np.where(there.sum(axis=1) >= 2, np.sqrt(scatter), np.nan)
-    variance = np.where(there.any(axis=1), variance, np.nan)
-    return cost, variance, standard_error, counts.sum(axis=1), there.sum(axis=1)
+        scatter = np.where(mask, weight**2 * residuals**2 / share, 0).sum(axis=1)
+        standard_error = np.where(mask.sum(axis=1) >= 2, np.sqrt(scatter), np.nan)
+    variance = np.where(mask.any(axis=1), variance, np.nan)
+    return cost, variance, standard_error, counts.sum(axis=1), mask.sum(axis=1)
 
 
 def _precision(of_mean: FloatArray) -> FloatArray:

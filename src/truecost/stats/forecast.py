@@ -26,6 +26,7 @@ from truecost.stats.quantities import Quantity
 from truecost.stats.random import generator
 from truecost.stats.sample import Ends, Sample
 
+# Simulated samples: the share that shows something is then known to 2.5 %.
 DRAWS = 400
 # How many samples are drawn before asking whether the others can still change the answer.
 TOGETHER = 40

@@ -154,8 +154,8 @@ def alike(
         name: float((largest >= row[0] * (1 - 1e-12)).mean()) for name, row in strength.items()
     }
     # The first that is significant against the maximum over all, else the strongest.
-    shown = [name for name, p_value in p_values.items() if p_value <= LEVEL]
-    grouping = shown[0] if shown else min(p_values, key=lambda name: p_values[name])
+    significant = [name for name, p_value in p_values.items() if p_value <= LEVEL]
+    grouping = significant[0] if significant else min(p_values, key=lambda name: p_values[name])
     return Alike(
         grouping=grouping,
         groups=int(codes[grouping].max()) + 1,

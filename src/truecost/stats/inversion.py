@@ -11,7 +11,7 @@ and know its limits for every look.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,6 +59,7 @@ class Look:
         return np.array(self.plans or (units,), dtype=np.int64)
 
 
+# The looks that need no number of units.
 ONE = Look()
 MONOTONE = Look(method="hoeffding")
 ANYTIME = Look(kind="anytime", method="betting")
@@ -69,11 +70,6 @@ def planned(units: int) -> Look:
     if units < 1:
         raise InputError(f"Expected at least 1 planned instance, got {units}.")
     return Look(kind="planned", plans=(units,))
-
-
-def recorded_plan(plans: Sequence[int]) -> Look:
-    """Looks at recorded plans: numbers of units, the first plan and its extensions."""
-    return Look(kind="recorded", plans=tuple(plans))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,10 +206,8 @@ class QuantileOf:
             inside = 0 < shifted <= 1
             return np.asarray(_quantile(self.values, shifted) if inside else _nothing(side))
         distinct, *scan = self._scan(side)
-        if look.kind == "one":
-            passed = scanning.shares_shown(*scan, self._needed(side), target)
-        else:
-            passed = scanning.shares_recorded(*scan, self._needed(side), target, look.sizes(0))
+        plans, capital = look.sizes(len(self.values)), _CAPITAL[look.kind]
+        passed = scanning.shares_shown(*scan, self._needed(side), target, plans, capital)
         return np.asarray(distinct[passed - 1] if passed else _nothing(side))
 
     def observed(self, weights: FloatArray | None = None) -> float:
@@ -222,13 +216,16 @@ class QuantileOf:
 
     def running(self) -> FloatArray:
         """The same after each unit."""
-        there = ~np.isnan(self.values)
-        units, numbers = np.nonzero(there)[0], self.values[there]
+        mask = ~np.isnan(self.values)
+        units, numbers = np.nonzero(mask)[0], self.values[mask]
         order = numbers.argsort(kind="stable")
-        counts = there.sum(axis=1).astype(np.float64)
-        return np.asarray(
-            scanning.running_quantiles(units[order], numbers[order], counts, self.share)
-        )
+        units, numbers = units[order], numbers[order]
+        weights, quantiles = (1 / mask.sum(axis=1))[units], []
+        for k in range(1, len(self.values) + 1):
+            sums = np.where(units < k, weights, 0).cumsum()
+            # The slack forgives what rounding does to sums of weights.
+            quantiles.append(numbers[(sums >= (self.share - 1e-12) * k).argmax()])
+        return np.array(quantiles)
 
     def goal(self, side: Side, value: float) -> Goal:
         """What has to be shown for the quantile to be beyond a value."""
@@ -262,9 +259,9 @@ class QuantileOf:
         """The distinct values in the order of the scan; of each value its unit and which distinct
         one it is; counts.
         """
-        there = ~np.isnan(self.values)
-        counts = there.sum(axis=1).astype(np.float64)
-        units, numbers = np.nonzero(there)[0], self.values[there]
+        mask = ~np.isnan(self.values)
+        counts = mask.sum(axis=1).astype(np.float64)
+        units, numbers = np.nonzero(mask)[0], self.values[mask]
         if numbers.size > MANY:
             numbers = _rounded(numbers, side)
         sign = -1 if side == "upper" else 1
@@ -404,10 +401,10 @@ def _average(values: FloatArray, weights: FloatArray | None) -> FloatArray:
 
 
 def _quantile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
-    there = ~np.isnan(values)
+    mask = ~np.isnan(values)
     even = np.full(len(values), 1 / len(values))
-    of_unit = (even if weights is None else weights) / there.sum(axis=1)
-    numbers, of_run = values[there], np.broadcast_to(of_unit[:, np.newaxis], values.shape)[there]
+    of_unit = (even if weights is None else weights) / mask.sum(axis=1)
+    numbers, of_run = values[mask], np.broadcast_to(of_unit[:, np.newaxis], values.shape)[mask]
     order = numbers.argsort(kind="stable")
     # The slack forgives what rounding does to sums of weights.
     reached = of_run[order].cumsum() >= share - 1e-12

@@ -7,10 +7,12 @@ unit is the sampling unit; the order of the sample is the order of the bets.
 
 import math
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 
 from truecost.arrays import FloatArray, IntArray
+from truecost.errors import InputError
 from truecost.stats import assumptions, designs
 from truecost.stats.assumptions import Assuming
 from truecost.stats.inversion import ANYTIME, MONOTONE, ONE, Look, safe
@@ -90,6 +92,37 @@ class LimitSequence(Assuming):
     assumptions: tuple[str, ...]
 
 
+class AtAllTimes(TypedDict, total=False):
+    """Options of limits at all times at once.
+
+    Attributes
+    ----------
+    side
+        "lower": at least; "upper": at most. The side worth stating if not given.
+    configurations
+        m: the limits of that many configurations hold at once, each with delta/m.
+    """
+
+    side: Side
+    configurations: int
+
+
+class InOneLook(AtAllTimes, total=False):
+    """Options of one look, besides those at all times.
+
+    Attributes
+    ----------
+    shuffle, rng
+        The order of the instances, as in `truecost.stats.confidence`.
+    monotone
+        For runs that were stopped early, nobody knows why: see `truecost.stats.rates`.
+    """
+
+    shuffle: bool
+    rng: Rng
+    monotone: bool
+
+
 def limit(quantity: Quantity, sample: Sample, side: Side, delta: float, look: Look = ONE) -> Limit:
     """The limit of a quantity on one side; `quantity.refusal(sample)` says whether there is one.
 
@@ -119,26 +152,6 @@ def limit(quantity: Quantity, sample: Sample, side: Side, delta: float, look: Lo
         observed=observed,
         side=side,
         instances=sample.units,
-        runs=sample.runs,
-        delta=delta,
-        method=method,
-        assumptions=assumptions_of(quantity, sample, look, method),
-    )
-
-
-def limit_sequence(
-    quantity: Quantity, sample: Sample, side: Side, delta: float, look: Look
-) -> LimitSequence:
-    """The limits after each unit, at all times at once; parameters as in `limit`."""
-    target = target_of(delta, side)
-    numbers = designs.numbers_of(quantity, sample, side)
-    method = numbers.method(look)
-    return LimitSequence(
-        what=quantity.name,
-        value=designs.limit(numbers, side, target, look, sample.design),
-        observed=numbers.running(),
-        side=side,
-        instances=np.arange(1, sample.units + 1),
         runs=sample.runs,
         delta=delta,
         method=method,
@@ -185,23 +198,43 @@ def asked(
     quantity: Quantity,
     sample: Sample,
     delta: float,
-    side: Side,
-    configurations: int,
-    shuffle: bool = False,
+    *,
+    side: Side | None = None,
+    configurations: int = 1,
+    shuffle: bool = True,
     rng: Rng = None,
     monotone: bool = False,
 ) -> Limit:
-    """One look as the public functions ask for it: each of several configurations has its part of
-    delta, and units are shuffled first.
-    """
+    """One look as the public functions ask for it; see `InOneLook`."""
+    side = side or quantity.side
     part = 1 / target_of(delta, side, configurations)
     ordered = replace(sample.shuffled(shuffle, rng), monotone=monotone)
+    if (reason := quantity.refusal(ordered)) is not None:
+        raise InputError(f"Expected runs that allow such a limit: {reason}.")
     return replace(limit(quantity, ordered, side, part), delta=delta)
 
 
 def asked_sequence(
-    quantity: Quantity, sample: Sample, delta: float, side: Side, configurations: int
+    quantity: Quantity,
+    sample: Sample,
+    delta: float,
+    *,
+    side: Side | None = None,
+    configurations: int = 1,
 ) -> LimitSequence:
-    """The same at all times, in the order given."""
-    part = 1 / target_of(delta, side, configurations)
-    return replace(limit_sequence(quantity, sample, side, part, ANYTIME), delta=delta)
+    """The same at all times, in the order given; see `AtAllTimes`."""
+    side = side or quantity.side
+    target = target_of(delta, side, configurations)
+    numbers = designs.numbers_of(quantity, sample, side)
+    method = numbers.method(ANYTIME)
+    return LimitSequence(
+        what=quantity.name,
+        value=designs.limit(numbers, side, target, ANYTIME, sample.design),
+        observed=numbers.running(),
+        side=side,
+        instances=np.arange(1, sample.units + 1),
+        runs=sample.runs,
+        delta=delta,
+        method=method,
+        assumptions=assumptions_of(quantity, sample, ANYTIME, method),
+    )

@@ -21,6 +21,7 @@ from truecost.stats.compiled import compiled
 from truecost.stats.random import Rng, generator
 
 CodeArray = NDArray[np.uint64]
+# 2^64 over the golden ratio, the increment of SplitMix64.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -30,13 +31,13 @@ def by_content(rows: FloatArray) -> IntArray:
 
     Numbers count to nine digits, so that the same costs in other units come in the same order.
     """
-    there = ~np.isnan(rows)
-    codes = np.rint(np.where(there, rows, 0) * 2.0**30).astype(np.uint64)
-    seeds = np.where(there, _mix(codes + GOLDEN), np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    mask = ~np.isnan(rows)
+    codes = np.rint(np.where(mask, rows, 0) * 2.0**30).astype(np.uint64)
+    seeds = np.where(mask, _mix(codes + GOLDEN), np.uint64(0)).sum(axis=1, dtype=np.uint64)
     # The k-th number that is there has the k-th key, so that places without a number change
     # nothing.
-    keys = _mix(_mix(seeds)[:, np.newaxis] + there.cumsum(axis=1).astype(np.uint64) * GOLDEN)
-    return np.where(there, keys, np.uint64(2**64 - 1)).argsort(axis=1, kind="stable")
+    keys = _mix(_mix(seeds)[:, np.newaxis] + mask.cumsum(axis=1).astype(np.uint64) * GOLDEN)
+    return np.where(mask, keys, np.uint64(2**64 - 1)).argsort(axis=1, kind="stable")
 
 
 def of_instances(rng: Rng, shuffle: bool, *runs: FloatArray) -> IntArray:

@@ -11,24 +11,17 @@ Examples
 31
 """
 
+from typing import Unpack
+
 from numpy.typing import ArrayLike
 
 from truecost.stats import limits, quantities
-from truecost.stats.limits import Limit, LimitSequence
-from truecost.stats.random import Rng
-from truecost.stats.sample import Ends, Sample, Side
+from truecost.stats.limits import AtAllTimes, InOneLook, Limit, LimitSequence
+from truecost.stats.sample import Ends, Sample
 
 
 def quantile(
-    costs: ArrayLike | Ends,
-    share: float,
-    delta: float = 0.05,
-    *,
-    side: Side = "upper",
-    configurations: int = 1,
-    shuffle: bool = True,
-    rng: Rng = None,
-    monotone: bool = False,
+    costs: ArrayLike | Ends, share: float, delta: float = 0.05, **options: Unpack[InOneLook]
 ) -> Limit:
     """The cost that a run on a new instance with a new seed keeps to with probability `share`.
 
@@ -40,29 +33,18 @@ def quantile(
         timeout would pass for a running time.
     share
         p: 0.5 for the median, 0.9 for the 90th percentile.
-    delta
-        The probability with which the limit may be wrong.
-    side
-        "upper": at most; "lower": at least. inf or −inf where the instances are too few to say
-        anything.
-    configurations, shuffle, rng, monotone
-        As in `truecost.stats.rates.solved`.
+    delta, options
+        As in `truecost.stats.rates.solved`; "upper" is the side if not given. inf or −inf where the
+        instances are too few to say anything.
     """
-    quantity, sample = quantities.quantile(share), Sample.of(costs)
-    return limits.asked(quantity, sample, delta, side, configurations, shuffle, rng, monotone)
+    return limits.asked(quantities.quantile(share), Sample.of(costs), delta, **options)
 
 
 def quantile_sequence(
-    costs: ArrayLike | Ends,
-    share: float,
-    delta: float = 0.05,
-    *,
-    side: Side = "upper",
-    configurations: int = 1,
+    costs: ArrayLike | Ends, share: float, delta: float = 0.05, **options: Unpack[AtAllTimes]
 ) -> LimitSequence:
     """Limits of a quantile after each instance, at all times at once; as in `quantile`."""
-    quantity, sample = quantities.quantile(share), Sample.of(costs)
-    return limits.asked_sequence(quantity, sample, delta, side, configurations)
+    return limits.asked_sequence(quantities.quantile(share), Sample.of(costs), delta, **options)
 
 
 def ratios(first: ArrayLike | Ends, second: ArrayLike | Ends, resolution: float) -> Ends:
@@ -80,11 +62,7 @@ def speed_up(
     *,
     share: float = 0.5,
     resolution: float = 0.01,
-    side: Side = "lower",
-    configurations: int = 1,
-    shuffle: bool = True,
-    rng: Rng = None,
-    monotone: bool = False,
+    **options: Unpack[InOneLook],
 ) -> Limit:
     """How many times faster the first is than the second in the median: a quantile of second/first
     over instance and seeds.
@@ -102,11 +80,11 @@ def speed_up(
         Which quantile.
     resolution
         Of the clock: times below it count as this much.
-    delta, side, configurations, shuffle, rng, monotone
-        As in `quantile`.
+    delta, options
+        As in `quantile`; "lower" is the side if not given.
     """
     quantity, sample = quantities.speed_up(share, resolution), Sample.of(first, second)
-    return limits.asked(quantity, sample, delta, side, configurations, shuffle, rng, monotone)
+    return limits.asked(quantity, sample, delta, **options)
 
 
 def speed_up_sequence(
@@ -116,11 +94,8 @@ def speed_up_sequence(
     *,
     share: float = 0.5,
     resolution: float = 0.01,
-    side: Side = "lower",
-    configurations: int = 1,
+    **options: Unpack[AtAllTimes],
 ) -> LimitSequence:
-    """Limits of the speed-up after each instance, at all times at once. Parameters as in
-    `speed_up`.
-    """
+    """Limits of the speed-up after each instance, at all times at once; as in `speed_up`."""
     quantity, sample = quantities.speed_up(share, resolution), Sample.of(first, second)
-    return limits.asked_sequence(quantity, sample, delta, side, configurations)
+    return limits.asked_sequence(quantity, sample, delta, **options)

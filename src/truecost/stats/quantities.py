@@ -143,6 +143,7 @@ def _utility(sample: Sample) -> str | None:
 
 # ---- the quantities ------------------------------------------------------------------------------
 
+# The side worth stating is the bad news: a cost at most, a share at least.
 MEAN: Final = Quantity(name="mean", side="upper", numbers=_means, refusal=_range_unknown("a mean"))
 DIFFERENCE: Final = Quantity(
     name="difference",

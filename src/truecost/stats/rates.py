@@ -19,15 +19,15 @@ Examples
 """
 
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from truecost.stats import limits, quantities
 from truecost.stats.inversion import clopper_pearson as clopper_pearson
-from truecost.stats.limits import Limit, LimitSequence
-from truecost.stats.random import Rng
-from truecost.stats.sample import Ends, Sample, Side
+from truecost.stats.limits import AtAllTimes, InOneLook, Limit, LimitSequence
+from truecost.stats.sample import Ends, Sample
 from truecost.stats.utility import Utility
 
 
@@ -41,16 +41,7 @@ def within(times: ArrayLike | Ends, limit: float) -> Ends:
     return Ends.of(times).map(lambda ends: np.where(np.isnan(ends), np.nan, ends <= limit))
 
 
-def solved(
-    runs: ArrayLike | Ends,
-    delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
-    shuffle: bool = True,
-    rng: Rng = None,
-    monotone: bool = False,
-) -> Limit:
+def solved(runs: ArrayLike | Ends, delta: float = 0.05, **options: Unpack[InOneLook]) -> Limit:
     """The solved share: the probability that a run on a new instance with a new seed is solved.
 
     Parameters
@@ -60,38 +51,22 @@ def solved(
         run; `within` makes them from running times. Crashes are not solved, and never left out.
     delta
         The probability with which the limit may be wrong.
-    side
-        "lower": at least this share is solved; "upper": at most.
-    configurations
-        m: the limits of that many configurations hold at once, each with delta/m.
-    shuffle, rng
-        The order of the instances, as in `truecost.stats.confidence`.
-    monotone
-        For runs that were stopped early, nobody knows why: see the module.
+    options
+        `side`, `configurations`, `shuffle`, `rng` and `monotone`; see
+        `truecost.stats.limits.InOneLook`.
     """
-    return limits.asked(
-        quantities.SOLVED, _solved(runs), delta, side, configurations, shuffle, rng, monotone
-    )
+    return limits.asked(quantities.SOLVED, _solved(runs), delta, **options)
 
 
 def solved_sequence(
-    runs: ArrayLike | Ends, delta: float = 0.05, *, side: Side = "lower", configurations: int = 1
+    runs: ArrayLike | Ends, delta: float = 0.05, **options: Unpack[AtAllTimes]
 ) -> LimitSequence:
-    """Limits of the solved share after each instance, at all times at once. Parameters as in
-    `solved`.
-    """
-    return limits.asked_sequence(quantities.SOLVED, _solved(runs), delta, side, configurations)
+    """Limits of the solved share after each instance, at all times at once; as in `solved`."""
+    return limits.asked_sequence(quantities.SOLVED, _solved(runs), delta, **options)
 
 
 def utility(
-    times: ArrayLike | Ends,
-    utility: Utility,
-    delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
-    shuffle: bool = True,
-    rng: Rng = None,
+    times: ArrayLike | Ends, utility: Utility, delta: float = 0.05, **options: Unpack[InOneLook]
 ) -> Limit:
     """The expected utility of the running time of a run on a new instance with a new seed.
 
@@ -103,30 +78,18 @@ def utility(
         were stopped.
     utility
         What a time is worth.
-    delta, side, configurations, shuffle, rng
+    delta, options
         As in `solved`.
     """
-    sample = Sample.of(times)
-    return limits.asked(
-        quantities.mean_utility(utility), sample, delta, side, configurations, shuffle, rng
-    )
+    return limits.asked(quantities.mean_utility(utility), Sample.of(times), delta, **options)
 
 
 def utility_sequence(
-    times: ArrayLike | Ends,
-    utility: Utility,
-    delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
+    times: ArrayLike | Ends, utility: Utility, delta: float = 0.05, **options: Unpack[AtAllTimes]
 ) -> LimitSequence:
-    """Limits of the expected utility after each instance, at all times at once. Parameters as in
-    `utility`.
-    """
-    sample = Sample.of(times)
-    return limits.asked_sequence(
-        quantities.mean_utility(utility), sample, delta, side, configurations
-    )
+    """Limits of the expected utility after each instance, at all times at once; as in `utility`."""
+    quantity = quantities.mean_utility(utility)
+    return limits.asked_sequence(quantity, Sample.of(times), delta, **options)
 
 
 def win_shares(first: ArrayLike | Ends, second: ArrayLike | Ends) -> Ends:
@@ -138,12 +101,7 @@ def wins(
     first: ArrayLike | Ends,
     second: ArrayLike | Ends,
     delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
-    shuffle: bool = True,
-    rng: Rng = None,
-    monotone: bool = False,
+    **options: Unpack[InOneLook],
 ) -> Limit:
     """The probability that a run of the first costs less than one of the second on the same new
     instance, ties half.
@@ -154,29 +112,21 @@ def wins(
         Costs on the same instances in the same order, (n,) or (n, R) with numbers of runs that may
         differ, NaN where there is no run. Crashes and timeouts have their penalty: two timeouts are
         a tie. Instances that lack runs of one are passed over.
-    delta, side, configurations, shuffle, rng, monotone
+    delta, options
         As in `solved`. A lower limit above ½ shows that the first wins more often than it loses, an
         upper one below ½ that it loses. This says nothing of means.
     """
-    sample = Sample.of(first, second)
-    return limits.asked(
-        quantities.WINS, sample, delta, side, configurations, shuffle, rng, monotone
-    )
+    return limits.asked(quantities.WINS, Sample.of(first, second), delta, **options)
 
 
 def wins_sequence(
     first: ArrayLike | Ends,
     second: ArrayLike | Ends,
     delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
+    **options: Unpack[AtAllTimes],
 ) -> LimitSequence:
-    """Limits of the probability to win after each instance, at all times at once. Parameters as in
-    `wins`.
-    """
-    sample = Sample.of(first, second)
-    return limits.asked_sequence(quantities.WINS, sample, delta, side, configurations)
+    """Limits of the probability to win after each instance, at all times at once; as in `wins`."""
+    return limits.asked_sequence(quantities.WINS, Sample.of(first, second), delta, **options)
 
 
 def _solved(runs: ArrayLike | Ends) -> Sample:

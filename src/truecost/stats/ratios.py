@@ -11,15 +11,15 @@ Examples
 """
 
 import math
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
 from truecost.stats import limits
-from truecost.stats.limits import Limit, LimitSequence
+from truecost.stats.limits import AtAllTimes, InOneLook, Limit, LimitSequence
 from truecost.stats.quantities import RATIO
-from truecost.stats.random import Rng
-from truecost.stats.sample import Ends, Sample, Side
+from truecost.stats.sample import Ends, Sample
 
 
 def ratio_of_means(
@@ -28,11 +28,7 @@ def ratio_of_means(
     low: float,
     high: float,
     delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
-    shuffle: bool = True,
-    rng: Rng = None,
+    **options: Unpack[InOneLook],
 ) -> Limit:
     """The true cost of the second over that of the first; a lower limit above 1 shows that the
     first is better on average.
@@ -45,11 +41,10 @@ def ratio_of_means(
         cost is between what it had and `high`.
     low, high
         The least and the largest cost a run can have, known beforehand, 0 ≤ low < high.
-    delta, side, configurations, shuffle, rng
-        As in `truecost.stats.rates.wins`.
+    delta, options
+        As in `truecost.stats.rates.wins`, but for `monotone`, which no method for ratios is.
     """
-    sample = _sample(first, second, low, high)
-    return limits.asked(RATIO, sample, delta, side, configurations, shuffle, rng)
+    return limits.asked(RATIO, _sample(first, second, low, high), delta, **options)
 
 
 def ratio_of_means_sequence(
@@ -58,15 +53,10 @@ def ratio_of_means_sequence(
     low: float,
     high: float,
     delta: float = 0.05,
-    *,
-    side: Side = "lower",
-    configurations: int = 1,
+    **options: Unpack[AtAllTimes],
 ) -> LimitSequence:
-    """Limits of the ratio of means after each instance, at all times at once. Parameters as in
-    `ratio_of_means`.
-    """
-    sample = _sample(first, second, low, high)
-    return limits.asked_sequence(RATIO, sample, delta, side, configurations)
+    """Limits of the ratio of means after each instance, at all times; as in `ratio_of_means`."""
+    return limits.asked_sequence(RATIO, _sample(first, second, low, high), delta, **options)
 
 
 def _sample(first: ArrayLike | Ends, second: ArrayLike | Ends, low: float, high: float) -> Sample:

@@ -466,10 +466,10 @@ class Rows(NamedTuple):
 
     def running(self) -> tuple[FloatArray, IntArray]:
         """After each place the mean of the row so far, and of how many numbers."""
-        there = ~np.isnan(self.means)
-        counts = there.cumsum(axis=1)
+        mask = ~np.isnan(self.means)
+        counts = mask.cumsum(axis=1)
         with np.errstate(invalid="ignore"):
-            return np.where(there, self.means, 0).cumsum(axis=1) / counts, counts
+            return np.where(mask, self.means, 0).cumsum(axis=1) / counts, counts
 
 
 def target_of(
@@ -478,19 +478,14 @@ def target_of(
     """What the capital against one end must reach: 1 over the part of delta that this end has."""
     check_share(delta)
     check_choice("side", side, sides)
-    parts = checked_number(configurations) * (2 if side == "both" else 1)
+    if not (1 <= configurations < math.inf and configurations == int(configurations)):
+        raise InputError(
+            f"Expected configurations to be a whole number of at least 1, got {configurations}."
+        )
+    parts = int(configurations) * (2 if side == "both" else 1)
     if delta / parts < 1e-290:
         raise InputError(
             f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over "
             f"{parts}."
         )
     return parts / delta
-
-
-def checked_number(configurations: int) -> int:
-    """How many configurations share delta: a whole number of 1 or more."""
-    if not (1 <= configurations < math.inf and configurations == int(configurations)):
-        raise InputError(
-            f"Expected configurations to be a whole number of at least 1, got {configurations}."
-        )
-    return int(configurations)

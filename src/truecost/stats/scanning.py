@@ -6,12 +6,10 @@ not rejected. Nothing says that a test that rejects a point rejects the points b
 the scan must not skip any, and never bisects.
 """
 
-import math
-
 import numpy as np
 
 from truecost.stats import ledger
-from truecost.stats.betting import HALVINGS, SHARE, star_bets
+from truecost.stats.betting import HALVINGS, SHARE, plug_in_bets, reached_after
 from truecost.stats.compiled import compiled
 
 # Points of the grid of ratios between 1 and 2.
@@ -25,17 +23,7 @@ def plug_in_time(x, mean, target):
     """After how many numbers plug-in bets that know no end show a mean above `mean`; one more than
     there are if never.
     """
-    capital, most = 1.0, SHARE / mean
-    total, squares = 0.5, 0.25
-    doubled = 2 * math.log(target)
-    for t in range(x.size):
-        bet = min(math.sqrt(doubled / (math.log(t + 2) * squares)), most)
-        capital *= 1 + bet * (x[t] - mean)
-        if capital >= target:
-            return t + 1
-        total += x[t]
-        squares += (x[t] - total / (t + 2)) ** 2
-    return x.size + 1
+    return reached_after(x, plug_in_bets(x, target, True), SHARE, mean, target)
 
 
 @compiled
@@ -46,7 +34,7 @@ def urn_shows(x, draws, mean, target, planned):
     Each row of `draws`, numbers in [0, 1), is one way to go on: every next number is one of those
     seen or drawn before.
     """
-    shown = np.zeros(draws.shape[0], np.bool_)
+    shows = np.zeros(draws.shape[0], np.bool_)
     whole = np.empty(x.size + draws.shape[1])
     whole[: x.size] = x
     plans, parts = np.array([planned]), ledger.parts_of(ledger.WATCHED, 0)
@@ -55,8 +43,8 @@ def urn_shows(x, draws, mean, target, planned):
         for k in range(draws.shape[1]):
             whole[x.size + k] = whole[int(draws[i, k] * (x.size + k))]
         careful = ledger.careful_bets(whole, target, ledger.WATCHED)
-        shown[i] = ledger.bold_bets(whole, mean, target, plans, parts, False, careful, bets)
-    return shown
+        shows[i] = ledger.bold_bets(whole, mean, target, plans, parts, False, careful, bets)
+    return shows
 
 
 @compiled
@@ -74,31 +62,21 @@ def _remove(instances, groups, at, left, counts, x):
 
 
 @compiled
-def shares_shown(instances, groups, counts, mean, target):
+def shares_shown(instances, groups, counts, mean, target, plans, capital):
     """How many distinct values are passed, from the safe end, while the share not yet passed is
-    shown to exceed `mean`.
+    shown to exceed `mean`, with the capital of a recorded plan (`ledger`).
 
     `instances` and `groups` say of each value, in the order of the scan, whose it is and which of
     the distinct values; `counts` how many an instance has.
     """
     # Every share starts at 1, and falls as values are passed.
-    left, x, bets = counts.copy(), np.ones(counts.size), np.empty(counts.size)
-    at, passed = 0, 0
-    while at < groups.size and star_bets(x, mean, target, bets):
-        passed += 1
-        at = _remove(instances, groups, at, left, counts, x)
-    return passed
-
-
-@compiled
-def shares_recorded(instances, groups, counts, mean, target, plans):
-    """As `shares_shown`, along a recorded plan that may be extended, at any time."""
     left, x = counts.copy(), np.ones(counts.size)
+    parts, bets = ledger.parts_of(capital, plans.size - 1), np.zeros((plans.size, counts.size))
     at, passed = 0, 0
-    while (
-        at < groups.size
-        and ledger.rejects(x.reshape(1, -1), mean, target, plans, ledger.SHARES, False, False)[0]
-    ):
+    while at < groups.size:
+        careful = ledger.careful_bets(x, target, capital)
+        if not ledger.bold_bets(x, mean, target, plans, parts, False, careful, bets):
+            break
         passed += 1
         at = _remove(instances, groups, at, left, counts, x)
     return passed
@@ -117,43 +95,6 @@ def share_times(instances, groups, counts, mean, target):
         times[groups[at]] = latest
         at = _remove(instances, groups, at, left, counts, x)
     return times
-
-
-@compiled
-def running_quantiles(instances, numbers, counts, share):
-    """The quantile of the first 1, 2, … instances, each with the same weight; `numbers` ascend.
-
-    Sums of weights up to each number are kept in a tree (Fenwick 1994), so that to add one or to
-    look one up takes the logarithm of how many there are.
-    """
-    found, size = np.empty(counts.size), numbers.size
-    # Where the numbers of each instance stand.
-    starts = np.zeros(counts.size + 1, np.int64)
-    for i in instances:
-        starts[i + 1] += 1
-    starts = starts.cumsum()
-    places, next_one = np.empty(size, np.int64), starts[:-1].copy()
-    for at in range(size):
-        places[next_one[instances[at]]] = at
-        next_one[instances[at]] += 1
-    tree, top = np.zeros(size + 1), 1
-    while 2 * top <= size:
-        top *= 2
-    for k in range(counts.size):
-        for at in places[starts[k] : starts[k + 1]]:
-            node = at + 1
-            while node <= size:
-                tree[node] += 1 / counts[k]
-                node += node & -node
-        needed = (share - 1e-12) * (k + 1)
-        below, step = 0, top
-        while step:
-            if below + step <= size and tree[below + step] < needed:
-                below += step
-                needed -= tree[below]
-            step //= 2
-        found[k] = numbers[min(below, size - 1)]
-    return found
 
 
 @compiled

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from truecost.errors import Refusal
 from truecost.judge.families import FamilyResult
-from truecost.judge.refusal import Refusal
 from truecost.matrix.families import NAME_PATTERN
 from truecost.show.blocks import Block, Cell, Column, Commands, Section, Table, Text
 from truecost.show.document.context import GRADES, Case, opening, sure
@@ -95,8 +95,8 @@ def _by_family(results: tuple[FamilyResult, ...]) -> str:
     )
     if all(result.lower is None for result in results):
         return "no limits, since the metric's possible range is unknown"
-    shown = f"better on {len(better)} of {counted(len(results), 'family')}"
-    return f"{shown}, worse on {_names(tuple(worse), 0)}" if worse else shown
+    sentence = f"better on {len(better)} of {counted(len(results), 'family')}"
+    return f"{sentence}, worse on {_names(tuple(worse), 0)}" if worse else sentence
 
 
 def _units(case: Case) -> Iterator[Block]:
@@ -143,10 +143,10 @@ def _margin(case: Case) -> Iterator[Text]:
     amount = answer.margin if "%" in answer.margin else case.cost(answer.margin)
     scale = case.scale
     claim = f"{who} {scale.verb} at most {amount} {scale.more} than {rival}"
-    shown = f"Shown {sure(assessment.question.delta)}: {claim}."
-    yield Text(
-        shown if answer.shown else f"Not shown: that {claim}.", tone="good" if answer.shown else ""
-    )
+    if answer.shown:
+        yield Text(f"Shown {sure(assessment.question.delta)}: {claim}.", tone="good")
+    else:
+        yield Text(f"Not shown: that {claim}.")
 
 
 def _realised(case: Case) -> Iterator[Block]:
@@ -265,7 +265,7 @@ def _families(case: Case) -> Iterator[Block]:
 
 
 def _row(result: FamilyResult, case: Case) -> tuple[Cell, ...]:
-    shown, tone = GRADES[result.grade]
+    grade, tone = GRADES[result.grade]
     scale, interval = case.scale, "–"
     if result.lower is not None and result.upper is not None:
         interval = limits(*scale.range(result.lower, result.upper))
@@ -275,5 +275,5 @@ def _row(result: FamilyResult, case: Case) -> tuple[Cell, ...]:
         Cell(result.observed, case.cost(signed(scale.value(result.observed)))),
         Cell(result.upper or 0.0, interval),
         Cell(result.wins, percent(result.wins)),
-        Cell(shown, shown, tone=tone),
+        Cell(grade, grade, tone=tone),
     )

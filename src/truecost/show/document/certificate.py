@@ -5,8 +5,8 @@ comparison.
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from truecost.errors import Refusal
 from truecost.judge.evidence import UNSORTED
-from truecost.judge.refusal import Refusal
 from truecost.judge.statements import Certificate, Statement
 from truecost.show.blocks import Block, Cell, Column, Fold, Points, Section, Table, Text
 from truecost.show.document.context import (
@@ -33,6 +33,7 @@ FORMS: Final = {
     "bernstein": "Bernstein",
     "printed": "printed",
 }
+# How a configuration was chosen decides what its runs can certify: said before the method.
 CHOSEN: Final = {
     "test": "From test runs",
     "before": "For a configuration fixed beforehand",
@@ -102,7 +103,7 @@ def _margin(case: Case) -> list[Block]:
     if width is None or certificate is None or not width.total > 0:
         return []
     scale = case.scale
-    worst = case.shown(case.assessment.matrix.high)
+    worst = case.amount(case.assessment.matrix.high)
     share = f"one in {1 / width.chance:.0f}" if width.chance <= OFTEN else percent(width.chance)
     plural = case.assessment.scope.plural
     cause = (

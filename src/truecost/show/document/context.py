@@ -66,6 +66,7 @@ class Scale(NamedTuple):
         return f"at most {at_most(value)}" if self.sign > 0 else f"at least {at_least(value)}"
 
 
+# A low cost is good, and a high score: every word that says so turns.
 COST: Final = Scale("cost", "mean cost", "costs", "low", "lower", "higher", "less", "more", 1)
 SCORE: Final = Scale("score", "mean score", "scores", "high", "higher", "lower", "more", "less", -1)
 UTILITY: Final = SCORE._replace(noun="utility", mean="expected utility", origin=1.0)
@@ -200,9 +201,9 @@ class Context:
         """The unit behind a number; empty if costs have no unit."""
         return "" if self.unit == "cost" else self.unit
 
-    def cost(self, shown: str) -> str:
+    def cost(self, text: str) -> str:
         """Return a written number with its unit."""
-        return f"{shown} {self.in_unit}" if self.in_unit else shown
+        return f"{text} {self.in_unit}" if self.in_unit else text
 
     def command(self, name: str, **options: object) -> str | None:
         """Return a line to copy; None without a writer."""
@@ -239,11 +240,11 @@ class Case:
             return unit
         return f"−{'score' if unit == 'cost' else unit}"
 
-    def cost(self, shown: str) -> str:
+    def cost(self, text: str) -> str:
         """Return a written number with its unit."""
-        return self.context.cost(shown)
+        return self.context.cost(text)
 
-    def shown(self, cost: float) -> str:
+    def amount(self, cost: float) -> str:
         """Return a cost as it is shown, with its unit."""
         return self.cost(number(self.scale.value(cost)))
 

@@ -118,9 +118,9 @@ def _limit(case: Case) -> Fact | None:
     if certificate.condition is not None:
         notes.append(if_met(certificate.condition))
     # The side of the limit is part of the label: the number stands alone.
-    side, _, shown = scale.limit(certificate.upper).rpartition(" ")
+    side, _, limit = scale.limit(certificate.upper).rpartition(" ")
     label = f"{side}, {confidence(case.assessment.question.delta)} confidence"
-    return Fact("interval", certificate.upper, shown, label, case.context.in_unit, ", ".join(notes))
+    return Fact("interval", certificate.upper, limit, label, case.context.in_unit, ", ".join(notes))
 
 
 def _to_default(case: Case, comparison: Comparison) -> Fact | None:
@@ -135,14 +135,14 @@ def _to_default(case: Case, comparison: Comparison) -> Fact | None:
     if comparison.lower is not None and comparison.upper is not None:
         interval = limits(*scale.range(comparison.lower, comparison.upper))
         note += f"; {both_sides(case)} interval {interval}"
-    value, shown = comparison.observed, difference(comparison, scale.sign)
+    value, text = comparison.observed, difference(comparison, scale.sign)
     expected = case.assessment.beside.expected_difference
     known = comparison.lowest == comparison.highest
     if expected is not None and expected != value and known:
         # What was observed is too good by what choosing adds: show what to expect.
-        note = f"corrected for the choice; {shown} {note}"
-        value, shown = expected, signed(scale.sign * expected)
-    return Fact("difference", value, shown, unit=case.context.in_unit, note=note)
+        note = f"corrected for the choice; {text} {note}"
+        value, text = expected, signed(scale.sign * expected)
+    return Fact("difference", value, text, unit=case.context.in_unit, note=note)
 
 
 def compared_on(case: Case, comparison: Comparison) -> str:

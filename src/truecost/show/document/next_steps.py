@@ -2,8 +2,8 @@
 
 import math
 
+from truecost.errors import Refusal
 from truecost.judge.evidence import UNSORTED
-from truecost.judge.refusal import Refusal
 from truecost.show.blocks import Block, Commands, Fact, Facts, Fold, Points, Section, Text
 from truecost.show.document.context import Case, opening
 from truecost.show.document.verdict import against_default
@@ -59,7 +59,7 @@ def recommendation(case: Case, name: str, seconds: float, **options: object) -> 
     use, costs = f"Keep {rival}." if keep else f"Use {winner}.", ""
     if assessment.grade != "better" and {comparison.configuration, default} <= {*assessment.tested}:
         pair = (comparison.configuration, default)
-        ours, theirs = (case.shown(assessment.tested[each]) for each in pair)
+        ours, theirs = (case.amount(assessment.tested[each]) for each in pair)
         where = counted(comparison.instances, "held-out instance")
         costs = f" On {where}, {winner} {case.scale.verb} {ours} and {rival} {theirs}."
     if assessment.grade != "open":
@@ -107,8 +107,8 @@ def _planned(case: Case) -> list[Block]:
     for reach in outlook.reach:
         needed = reach.forecast.instances
         where = "on average" if reach.what == "mean" else "by wins"
-        shown = "out of reach" if needed is None else f"{needed:,}"
-        facts.append(Fact("shown-on", needed, shown, note=f"{where}; now {reach.forecast.pilot:,}"))
+        size = "out of reach" if needed is None else f"{needed:,}"
+        facts.append(Fact("shown-on", needed, size, note=f"{where}; now {reach.forecast.pilot:,}"))
     if (test := outlook.apart) is not None:
         note = f"{counted(test.runs_each, 'run')} of both on each"
         facts.append(Fact("tell-apart", test.instances, f"{test.instances:,}", note=note))

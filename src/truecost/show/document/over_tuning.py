@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from truecost.judge.band import CostBand, cost_band
+from truecost.errors import Refusal
 from truecost.judge.optimism import Point
-from truecost.judge.refusal import Refusal
+from truecost.judge.sampling import CostBand, cost_band
 from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.show.blocks import (
@@ -170,8 +170,8 @@ def configuration_section(case: Case) -> Section | None:
     rows = []
     for name in [*changed, *(name for name in names if name not in changed)]:
         tone: Tone = "strong" if defaults and name in changed else ""
-        shown = [_written(parameters.get(name)) for parameters in (values, defaults)]
-        cells = (Cell(shown[0], shown[0], tone=tone), Cell(shown[1], shown[1]))
+        texts = [_written(parameters.get(name)) for parameters in (values, defaults)]
+        cells = (Cell(texts[0], texts[0], tone=tone), Cell(texts[1], texts[1]))
         rows.append((Cell(name, name), *(cells if defaults else cells[:1])))
     heads = ("parameter", "winner", "default")[: 3 if defaults else 2]
     columns = tuple(Column(head, numbers=False) for head in heads)

@@ -61,9 +61,9 @@ def _prices(answer: "PlanAnswer") -> list[Block]:
     if not answer.prices["price_instance"] > 0:
         return []
     classical = answer.best.classical_runs_per_instance
-    shown = "unlimited" if math.isinf(classical) else number(classical)
+    optimum = "unlimited" if math.isinf(classical) else number(classical)
     price = number(answer.best.price)
-    return [Text(f"Price {price}; the classical optimum of runs per instance is {shown}.")]
+    return [Text(f"Price {price}; the classical optimum of runs per instance is {optimum}.")]
 
 
 def _curve(answer: "PlanAnswer") -> Table:
@@ -133,16 +133,20 @@ def _errors(best: "Recommendation", context: Context) -> str:
 
 
 def _component(value: float, spread: float) -> str:
-    shown = number(max(0.0, value))
-    return shown if math.isnan(spread) else f"{shown} ± {number(spread, 2)}"
+    text = number(max(0.0, value))
+    return text if math.isnan(spread) else f"{text} ± {number(spread, 2)}"
 
 
 def power_section(
-    power: "Power", pair: tuple[str, str] | None, seen: tuple[float, float] | None, *, own: bool
+    power: "Power",
+    pair: tuple[str, str] | None,
+    seen: tuple[float, float] | None,
+    *,
+    observed: bool,
 ) -> Section:
     """Return how many runs tell two configurations apart.
 
-    `seen` is the difference in the pilot and its standard error; `own` if that one is tested.
+    `seen` is the difference in the pilot and its standard error; `observed` if that one is tested.
     """
     blocks: list[Block] = []
     if pair is not None and seen is not None:
@@ -155,7 +159,7 @@ def power_section(
             f"standard deviation {number(power.sd)}; exact if they are normal."
         )
     )
-    if own:
+    if observed:
         text = "If the pilot was used to choose the two, its difference is too large."
         blocks.append(Text(text, aside=True))
     runs, instances = counted(power.runs, "run"), counted(power.instances, "instance")

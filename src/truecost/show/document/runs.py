@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from truecost.errors import Refusal
 from truecost.judge.assessment import Assessment
 from truecost.judge.costs import NOTHING
-from truecost.judge.refusal import Refusal
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, status_counts
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text

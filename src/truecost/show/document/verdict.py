@@ -6,10 +6,10 @@ line.
 
 import math
 
+from truecost.errors import Refusal
 from truecost.judge.assessment import Assessment
 from truecost.judge.evidence import UNSORTED
-from truecost.judge.margin import NonInferiority
-from truecost.judge.refusal import Refusal
+from truecost.judge.question import NonInferiority
 from truecost.judge.statements import Certificate, Comparison, Grade
 from truecost.show.blocks import Tone
 from truecost.show.document.about import in_a_line
@@ -143,7 +143,7 @@ def _next_best(case: Case) -> str:
         return ""
     second = int(costs.order[1])
     name, value = case.assessment.matrix.configurations[second], float(costs.training[second])
-    text = f" The next, {name}, {case.scale.verb} {case.shown(value)}."
+    text = f" The next, {name}, {case.scale.verb} {case.amount(value)}."
     if isinstance(sets, Refusal):
         return text
     alone = sets.may_be_best == (case.assessment.incumbent,)
@@ -244,16 +244,16 @@ def _untested(case: Case, comparison: Comparison) -> str:
         sentences.insert(0, f"{certified(case, certificate)}.")
     unknown = guessed(case, comparison)
     if assessment.optimism.source == "test runs" and comparison.on == "training":
-        test = case.shown(assessment.optimism.true_cost)
+        test = case.amount(assessment.optimism.true_cost)
         known = f"{winner} {scale.verb} {test} on average"
         # As in the figure below: over all its training instances, not only the common ones.
         place, costs = assessment.matrix.configurations.index(comparison.default), assessment.costs
         rival = float(costs.training[place])
         if math.isfinite(rival) and costs.lowest[place] == rival and not unknown:
-            known += f"; in training, {default} {scale.verb} {case.shown(rival)}"
+            known += f"; in training, {default} {scale.verb} {case.amount(rival)}"
         sentences.insert(0, f"On new {assessment.scope.plural}, {known}.")
     elif pairs.instances and comparison.lowest == comparison.highest and not unknown:
-        ours, theirs = (case.shown(float(v.mean())) for v in (pairs.winner, pairs.default))
+        ours, theirs = (case.amount(float(v.mean())) for v in (pairs.winner, pairs.default))
         where = case.units(comparison.instances, f"common {comparison.on}")
         if assessment.adaptive and comparison.on != "test":
             where += ", tuned on, so optimistic"
@@ -320,7 +320,7 @@ def _hidden(case: Case, subject: str, known: bool = False) -> str:
         if known:
             behind = f" ({change} {fresh})" if change else ""
             return f"Its training {scale.noun} was {training}{behind}."
-        true = case.shown(optimism.true_cost)
+        true = case.amount(optimism.true_cost)
         behind = f"{training} in training{f', {change}' if change else ''}"
         return f"{opening(fresh)} {subject} {scale.verb} {true} on average ({behind})."
     if costs.guessed[assessment.place]:
@@ -370,7 +370,7 @@ def _expected(case: Case, change: str) -> str:
     tuned = "; if it was tuned on them, it can still be large" if unknown else ""
     if optimism.gap <= 0:
         return f"Cross-validation shows no optimism{tuned}."
-    if true == case.shown(float(assessment.costs.training[assessment.place])):
+    if true == case.amount(float(assessment.costs.training[assessment.place])):
         return f"Cross-validation shows hardly any optimism{behind}{tuned}."
     tuned = f"; {scale.more} if it was tuned on these" if unknown else ""
     picked = f"Because it was picked for its {scale.low} training {scale.noun}"
@@ -379,8 +379,8 @@ def _expected(case: Case, change: str) -> str:
 
 def expected_cost(case: Case) -> str:
     """Write the estimated cost on new instances; a range where runs were stopped at a cap."""
-    optimism, costs, own = case.assessment.optimism, case.assessment.costs, case.assessment.place
-    low, high = float(costs.lowest[own]), float(costs.training[own])
+    optimism, costs, place = case.assessment.optimism, case.assessment.costs, case.assessment.place
+    low, high = float(costs.lowest[place]), float(costs.training[place])
     if optimism.source == "test runs" or not low < high:
         low = high = 0.0
     return ends(*case.scale.range(optimism.true_cost - (high - low), optimism.true_cost))

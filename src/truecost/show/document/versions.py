@@ -19,6 +19,7 @@ from truecost.show.numbers import (
     signed,
 )
 
+# Of a new version, being worse is what one looks for.
 BADGES: dict[str, tuple[Tone, str]] = {
     "better": ("good", "Shown to be better"),
     "worse": ("bad", "Shown to be worse"),
@@ -92,7 +93,7 @@ def _statements(case: Case, new: str, old: str) -> Section | None:
     for block in section.blocks:
         if isinstance(block, Table):
             rows = [
-                tuple(cell._replace(shown=_named(cell.shown, old, new)) for cell in row)
+                tuple(cell._replace(text=_named(cell.text, old, new)) for cell in row)
                 for row in sorted(block.rows, key=lambda row: ORDER.get(row[-1].tone, 1))
             ]
             blocks.append(replace(block, rows=tuple(rows)))

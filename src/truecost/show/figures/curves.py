@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from truecost.errors import InputError
-from truecost.judge.band import CostBand
+from truecost.judge.sampling import CostBand
 from truecost.matrix import CostMatrix
 from truecost.plan.sizes import Recommendation
 from truecost.show import numbers, theme
@@ -22,6 +22,7 @@ from truecost.show.numbers import confidence, number
 from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 BEST = "virtual best"
+# Colours alone would be lost in print.
 LOOKS = (
     (theme.BLUE, theme.SOLID),
     (theme.ORANGE, theme.DASHED),
@@ -65,11 +66,8 @@ def ecdf_data(
     return pl.concat([_steps(label, values, runs.limit) for label, values in costs.items()])
 
 
-def cactus_data(
-    matrix: CostMatrix, configurations: Mapping[str, str], *, virtual_best: bool = True
-) -> pl.DataFrame:
-    """Return the data of `ecdf_data`, which a cactus plot shows with its axes swapped."""
-    return ecdf_data(matrix, configurations, virtual_best=virtual_best)
+# A cactus plot shows the same with its axes swapped.
+cactus_data = ecdf_data
 
 
 def _steps(label: str, costs: np.ndarray, limit: float) -> pl.DataFrame:
@@ -91,9 +89,7 @@ def ecdf_chart(data: pl.DataFrame, *, band: CostBand | None = None, unit: str = 
     ends = [] if band is None else [cost for cost in (*band.lower, *band.upper) if 0 < cost < inf]
     fit = axis([*data["cost"], *ends])
     first, last = fit.ends
-    # Every curve continues to the right edge.
-    rest = data.group_by("series", maintain_order=True).last().with_columns(cost=pl.lit(last))
-    table = pl.concat([data, rest.select(data.columns)]).with_columns(series.labels("series"))
+    table = _to_the_edge(data, "cost", last).with_columns(series.labels("series"))
     x, y = fit.x("cost", labelled("cost", unit)), theme.SHARES.y("share", "share of runs solved")
     line = {"interpolate": "step-after", "clip": True}
     layers = theme.curves(table, x, y, series, _tooltip(unit), **line)
@@ -106,6 +102,13 @@ def ecdf_chart(data: pl.DataFrame, *, band: CostBand | None = None, unit: str = 
             f" Shaded: guaranteed for the winner, {confidence(band.delta)} for all costs at once."
         )
     return theme.layered(layers, "How many runs finish within a cost (ECDF)", note)
+
+
+def _to_the_edge(data: pl.DataFrame, field: str, last: float) -> pl.DataFrame:
+    """Return the data with every curve continued to the right edge."""
+    ends = data.group_by("series", maintain_order=True).last()
+    ends = ends.with_columns(pl.lit(last).alias(field))
+    return pl.concat([data, ends.select(data.columns)])
 
 
 def _band_steps(band: CostBand, first: float, last: float) -> pl.DataFrame:
@@ -144,6 +147,7 @@ def _tooltip(unit: str) -> list[alt.Tooltip]:
     ]
 
 
+# As many as can still be told apart.
 PROFILES = (
     (theme.BLUE, theme.SOLID),
     (theme.ORANGE, theme.DASHED),
@@ -193,9 +197,7 @@ def performance_profile_chart(data: pl.DataFrame) -> Chart:
     series = Series.plain(data["series"], PROFILES)
     # Where all are equally good, the axis still needs a length.
     last = 1.1 * max(2.0, *data["factor"])
-    ends = data.group_by("series", maintain_order=True).last()
-    ends = ends.with_columns(factor=pl.lit(last)).select(data.columns)
-    table = pl.concat([data, ends]).with_columns(series.labels("series"))
+    table = _to_the_edge(data, "factor", last).with_columns(series.labels("series"))
     # It starts at 1 itself: no factor is less.
     fit = axis([1.0, last])._replace(scale=alt.Scale(type="log", domain=[1, last], nice=False))
     x = fit.x("factor", "factor of the best cost on an instance")
@@ -346,8 +348,8 @@ def _plan_panel(data: pl.DataFrame, column: str, title: str, tooltip: list[alt.T
     base, one = base.encode(tooltip=tooltip), base.transform_filter("datum.chosen")
     dot: dict[str, Any] = {"filled": True, "opacity": 1}
     others = base.transform_filter("!datum.chosen").mark_point(**dot, size=40, color=theme.BLUE)
-    own = dot | {"shape": "diamond", "stroke": theme.BLACK, "strokeWidth": 1, "size": 160}
-    mark = one.mark_point(**own, color=theme.ORANGE).encode(tooltip=tooltip)
+    diamond = dot | {"shape": "diamond", "stroke": theme.BLACK, "strokeWidth": 1, "size": 160}
+    mark = one.mark_point(**diamond, color=theme.ORANGE).encode(tooltip=tooltip)
     # Away from the nearer end, so that the label is not cut off.
     right = best**2 > min(sizes) * max(sizes)
     label = one.mark_text(align="right" if right else "left", dy=20, fontSize=11)

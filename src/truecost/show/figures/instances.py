@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.show import numbers, theme
 from truecost.show.theme import Chart, ScaledAxis, Series, Style, axis, labelled, tip
-
-FloatArray = NDArray[np.float64]
 
 
 class CommonRuns(NamedTuple):
@@ -254,9 +253,9 @@ def paired_differences_chart(
     one = data.row(0, named=True)
     limited = one["lower"] is not None and one["upper"] is not None
     size = one["instances"]
-    shown = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
-    room = 0.05 * (max(shown) - min(shown))
-    domain = [min(shown) - room, max(shown) + room]
+    values = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
+    room = 0.05 * (max(values) - min(values))
+    domain = [min(values) - room, max(values) + room]
     scale = alt.Scale(domain=domain, nice=False, reverse=theme.scores())
     turned: dict[str, Any] = {"labelExpr": theme.NEGATED} if theme.scores() else {}
     fit = theme.ScaledAxis(scale, alt.Axis(tickCount=6, **turned))
@@ -264,9 +263,9 @@ def paired_differences_chart(
     zero = theme.rule(0.0, color=theme.BLACK, strokeWidth=0.8).encode(y=fit.y("at"))
     row = data.head(1).select("mean", "lower", "upper", left=0.5, right=pl.col("instances") + 0.5)
     tooltip = [tip("mean:Q", "mean difference over all common instances")]
-    lines = [f"Mean {numbers.signed(theme.shown(one['mean']))} (dashed)"]
+    lines = [f"Mean {numbers.signed(theme.displayed(one['mean']))} (dashed)"]
     if limited:
-        limits = numbers.limits(*sorted(theme.shown(one[end]) for end in ("lower", "upper")))
+        limits = numbers.limits(*sorted(theme.displayed(one[end]) for end in ("lower", "upper")))
         level = numbers.confidence(delta)
         # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
         lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")

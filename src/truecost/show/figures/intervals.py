@@ -95,6 +95,7 @@ def glance_chart(
     return chart.properties(width=560, height=ROW * data.height, title="What the winner costs")
 
 
+# More rows than a screen has would hide the best ones.
 MOST_ROWS = 30
 RANKS = Series(
     {
@@ -224,6 +225,7 @@ def families_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
 
 
 FIXED = "best fixed N, in hindsight"
+# In the order of the rows: ours, its rivals, and what nobody can have.
 RULES = {
     OURS: Style(OURS, theme.BLUE),
     SMAC: Style(SMAC, theme.ORANGE, [4, 2], "square"),

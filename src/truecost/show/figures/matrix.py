@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.show import theme
 from truecost.show.numbers import counted, percent
 from truecost.show.theme import Chart, Series, Style, labelled, tip
-
-IntArray = NDArray[np.int64]
 
 # Rows and columns of the picture: what a page shows and a browser draws at once.
 MOST_BINS = 100
@@ -55,7 +54,7 @@ def matrix_data(
     columns = _order(means, 0)
     row_starts, column_starts = _starts(rows.size, most), _starts(columns.size, most)
 
-    def binned(values: NDArray[Any]) -> NDArray[np.float64]:
+    def binned(values: NDArray[Any]) -> FloatArray:
         ordered = values[np.ix_(rows, columns)].astype(np.float64)
         return np.add.reduceat(np.add.reduceat(ordered, row_starts, axis=0), column_starts, axis=1)
 
@@ -123,7 +122,7 @@ def matrix_chart(data: MatrixPicture, *, unit: str = "cost") -> Chart:
     return both.properties(width=side * width, height=side * height, title=title)
 
 
-def _order(means: NDArray[np.float64], axis: int) -> IntArray:
+def _order(means: FloatArray, axis: int) -> IntArray:
     """Return the order by mean over the cells that have a run; without any run last."""
     with np.errstate(invalid="ignore", divide="ignore"):
         costs = np.nansum(means, axis=axis) / (~np.isnan(means)).sum(axis=axis)
@@ -143,7 +142,6 @@ def _bins(key: str, starts: IntArray, order: IntArray, names: tuple[str, ...]) -
     return pl.DataFrame({key: places, "first": starts + 1, "last": last + 1, "name": named})
 
 
-FloatArray = NDArray[np.float64]
 NOISE = Series(
     {
         "within": Style("within: between runs on an instance", theme.BLUE),

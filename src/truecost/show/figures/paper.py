@@ -132,9 +132,7 @@ def error_curves_chart(
     return alt.hconcat(*panels, spacing=30)
 
 
-def bounds_data(
-    tables: Sequence[pl.DataFrame], *, delta: float = 0.05, most: int = MOST_POINTS
-) -> pl.DataFrame:
+def bounds_data(tables: Sequence[pl.DataFrame], *, delta: float = 0.05) -> pl.DataFrame:
     """Theorem 2 next to the observed quantile at 1 − delta, for both errors.
 
     Returns
@@ -144,15 +142,15 @@ def bounds_data(
     """
     parts = []
     for error in MEANINGS:
-        own = "" if error == "uniform" else "_own"
+        suffix = "" if error == "uniform" else "_own"
         quantile = f"{error}_q{100 * (1 - delta):g}"
         for table in tables:
             if quantile not in table.columns:
                 raise InputError(f"Expected a table with the column {quantile} for delta {delta}.")
-            against, rows = thinned(table, most)
+            against, rows = thinned(table, MOST_POINTS)
             head = {"error_name": error, "against": against, "value": rows[against]}
             for name in ("observed", "bennett", "printed"):
-                column = quantile if name == "observed" else f"bound_{name}{own}"
+                column = quantile if name == "observed" else f"bound_{name}{suffix}"
                 parts.append(pl.DataFrame({**head, "series": name, "error": rows[column]}))
     return pl.concat(parts).with_columns(pl.col("error").fill_nan(None))
 
@@ -192,26 +190,20 @@ ESTIMATORS: dict[str, Style] = {
 }
 
 
-def estimators_data(
-    table: pl.DataFrame, *, estimators: Sequence[str] = tuple(ESTIMATORS)
-) -> pl.DataFrame:
-    """Mean absolute error over splits ± its standard deviation.
-
-    Parameters
-    ----------
-    table
-        Of `tables.estimator_table`, for one K or several.
-    estimators
-        The ones to show; those the table does not have are left out.
+def estimators_data(table: pl.DataFrame) -> pl.DataFrame:
+    """Mean absolute error over splits ± its standard deviation, from a table of
+    `tables.estimator_table` for one K or several.
 
     Returns
     -------
     DataFrame
         `k`, `n`, `ratio` (N/K), `estimator`, `error`, `spread`, `low` and `high` (error ∓ spread).
     """
-    rows = table.filter(pl.col("estimator").is_in(estimators)).sort("k", "n", maintain_order=True)
+    rows = table.filter(pl.col("estimator").is_in(list(ESTIMATORS))).sort(
+        "k", "n", maintain_order=True
+    )
     if rows.height == 0:
-        raise InputError(f"Expected a table with some of the estimators {', '.join(estimators)}.")
+        raise InputError(f"Expected a table with some of the estimators {', '.join(ESTIMATORS)}.")
     error, spread = pl.col("absolute"), pl.col("absolute_spread")
     ratio, ends = pl.col("n") / pl.col("k"), {"low": error - spread, "high": error + spread}
     columns = ("k", "n", ratio.alias("ratio"), "estimator")
@@ -219,17 +211,17 @@ def estimators_data(
 
 
 @theme.figure
-def estimators_chart(data: pl.DataFrame, *, unit: str = "cost", columns: int = 3) -> Chart:
+def estimators_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
     """Error bars of the estimators against N/K; a panel for every K if there are several."""
     sizes = data["k"].unique(maintain_order=True).to_list()
     if len(sizes) == 1:
         return _estimator_panel(data, unit, ": mean ± standard deviation over splits", 600, 320)
     panels = [_estimator_panel(data.filter(pl.col("k") == k), unit, "", 230, 170) for k in sizes]
-    return alt.concat(*panels, columns=columns)
+    return alt.concat(*panels, columns=3)
 
 
 def _estimator_panel(data: pl.DataFrame, unit: str, remark: str, width: int, height: int) -> Chart:
-    series, shown = Series(ESTIMATORS).of(data, "estimator")
+    series, table = Series(ESTIMATORS).of(data, "estimator")
     # Side by side, so that no bar covers another.
     middle = (len(series.names) - 1) / 2
     shift = {name: 0.05 * (place - middle) for place, name in enumerate(series.names)}
@@ -237,7 +229,7 @@ def _estimator_panel(data: pl.DataFrame, unit: str, remark: str, width: int, hei
     across = alt.Scale(domain=[0, 1.05 * max(data["ratio"].to_list())], nice=False)
     ratio = theme.ScaledAxis(across, alt.Axis(tickCount=5))
     fit = axis([*data["low"], *data["high"]], log=False)
-    base = theme.plot(shown.with_columns(x=x)).encode(
+    base = theme.plot(table.with_columns(x=x)).encode(
         x=ratio.x("x", "N/K, runs for each training instance"),
         color=series.color(symbolStrokeWidth=0),
     )

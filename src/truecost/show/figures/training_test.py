@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from truecost.paper.one_split import OneSplit
 
 
+# The names of more would cover each other; tooltips have them all.
 MOST_NAMES = 5
 
 
@@ -53,7 +54,6 @@ def training_test_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
         ],
     )
     layers = [theme.diagonal(fit), base.mark_point(**theme.POINT, size=70, color=theme.BLUE)]
-    # The names of more would cover each other; tooltips have them all.
     if data.height <= MOST_NAMES:
         names = base.mark_text(align="left", dx=8, fontSize=11)
         layers.append(names.encode(text="search:N"))
@@ -125,7 +125,7 @@ def overtuning_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
             ],
         )
         training, test, lowest = (
-            number(theme.shown(cost))
+            number(theme.displayed(cost))
             for cost in (winner["training"], winner["test"], min(part["test"]))
         )
         note = f"Winner: training {training}, test {test}; lowest test cost {lowest}"
