@@ -115,9 +115,9 @@ def main() -> None:
 
 
 class _Output(io.FileIO):
-    """Standard output that goes on when its reader, `head` perhaps, has seen enough: a command
-    whose output nobody reads to the end still has its exit code.
-    """
+    """Standard output that goes on when its reader, `head` perhaps, has seen enough."""
+
+    # A command whose output nobody reads to the end still has its exit code.
 
     failed = False
 

@@ -236,7 +236,8 @@ def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) 
 
 
 def _confirm(scenario: "Scenario", yes: bool) -> None:
-    """Ask before a program is started that a log names: whoever wrote the log chose it."""
+    """Ask before a program is started that a log names."""
+    # Whoever wrote the log chose it.
     if yes:
         return
     words = shlex.join(scenario.target.command or ())
@@ -274,7 +275,8 @@ def _announce(scenario: "Scenario", entry: "Entry", path: Path, budget: str | No
 
 
 def _state(now: "Progress") -> str:
-    """What decides, with its limits: they hold at all times, so they may be watched."""
+    """What decides, with its limits."""
+    # They hold at all times, so they may be watched.
     if math.isnan(now.estimate):
         return f"{now.instances:,} instances"
     low, high = map(number, now.interval)

@@ -65,9 +65,8 @@ def as_log(runs: CostMatrix | Import, trajectory: Trajectory | None = None) -> I
 
 
 def _keep_fixed(asked: dict[str, Any], fixed: Watched | Fixed) -> None:
-    """Ask what the validation or search asked; its limits hold for what it sampled and for nothing
-    else.
-    """
+    """Ask what the validation or search asked."""
+    # Its limits hold for what it sampled and for nothing else.
     scope = {name: getattr(fixed, name) for name in ("sampled", "about", "population")}
     who = "validation" if isinstance(fixed, Watched) else "search"
     if not is_usual(fixed):
@@ -82,14 +81,12 @@ def _keep_fixed(asked: dict[str, Any], fixed: Watched | Fixed) -> None:
 
 
 def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
-    """The seed of everything random: as asked, else of the runs themselves.
-
-    Of the set of instances, not of their order: whatever the set, all orders of independent draws
-    are equally likely. All costs have a part in it, those of test runs too, since otherwise every
-    sorted test set would come in one order. Where costs have few values, such as 0 and 1, they
-    carry little chance: the seeds of the runs do, or a number that was drawn when they were
-    imported.
-    """
+    """The seed of everything random: as asked, else of the runs themselves."""
+    # Of the set of instances, not of their order: whatever the set, all orders of independent
+    # draws are equally likely. All costs have a part in it, those of test runs too, since
+    # otherwise every sorted test set would come in one order. Where costs have few values, such
+    # as 0 and 1, they carry little chance: the seeds of the runs do, or a number that was drawn
+    # when they were imported.
     if rng is not None:
         return seed_of(rng)
     digest = blake2b(str(log.trajectory.order_seed or "").encode(), digest_size=6)

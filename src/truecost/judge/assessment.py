@@ -330,9 +330,8 @@ class Assessment(Spoken):
 
     @property
     def _same_winner(self) -> bool:
-        """Whether statements alone and against the default speak of one configuration, as one table
-        must: on-part may have another winner than the one with test runs.
-        """
+        """Whether statements alone and against the default are about one configuration."""
+        # One table must be; on-part may have another winner than the one with test runs.
         alone, pair = self.own_evidence, self.pair_evidence
         return isinstance(alone, Refusal) or (
             isinstance(pair, Evidence) and pair.configuration == alone.configuration
@@ -400,8 +399,7 @@ class Assessment(Spoken):
         evidence, default = self.pair_evidence, self.default
         if isinstance(evidence, Refusal) or default is None or default == evidence.configuration:
             return ()
-        delta = self.question.delta
-        return approximate_of(evidence, default, delta=delta, scored=self.scored)
+        return approximate_of(evidence, default, delta=self.question.delta, scored=self.scored)
 
     def forecast(self, what: str, *, power: float = 0.8) -> "Reach":
         """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if

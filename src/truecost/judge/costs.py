@@ -122,18 +122,15 @@ def costs_of(matrix: CostMatrix) -> Costs:
 
 
 def _inside(matrix: CostMatrix, costs: FloatArray) -> FloatArray:
-    """Adjusted costs, none beyond what a run can cost: differences between instances that grow with
-    the cost do not add up.
-    """
+    """Adjusted costs, none beyond what a run can cost."""
+    # Differences between instances that grow with the cost do not add up.
     return np.clip(costs, matrix.low, matrix.high)
 
 
 def _adjusted_error(means: FloatArray, mask: BoolArray, added: FloatArray) -> FloatArray:
-    """Standard errors of adjusted costs.
-
-    Such a cost errs by its own deviations from configuration + instance, over the instances it has
-    runs on, and by which instances there were at all, over those that anybody has runs on.
-    """
+    """Standard errors of adjusted costs."""
+    # Such a cost errs by its own deviations from configuration + instance, over the instances it
+    # has runs on, and by which instances there were at all, over those that anybody has runs on.
     counts, used = mask.sum(axis=1), mask.any(axis=0)
     if used.sum() < 2:
         return np.full(len(means), np.nan)

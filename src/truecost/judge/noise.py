@@ -180,10 +180,9 @@ def _components(costs: Costs, place: int) -> tuple[float, float, float]:
 def _variance_of_mean(counts: IntArray, within: float, across: float, total: float) -> float:
     """The variance of the mean of instance means, Σ (across + within/n_i)/K² over the K instances
     with runs.
-
-    Of single runs only the sum of the two matters, which is known also where they cannot be told
-    apart.
     """
+    # Of single runs only the sum of the two matters, which is known also where they cannot be
+    # told apart.
     used = counts[counts > 0]
     apart = across + within / used
     return float(np.where((used == 1) & np.isnan(apart), total, apart).sum()) / used.size**2

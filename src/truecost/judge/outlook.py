@@ -156,11 +156,9 @@ def _plan(needed: Callable[..., Recommendation], noise: Noise) -> Recommendation
 
 
 def _digits(needed: Callable[..., Recommendation], plan: Recommendation, error: float) -> str:
-    """Half of the standard error, rounded up to the fewest digits that give the same plan.
-
-    Half of the error often takes exactly four times the instances, and with an error only a little
-    smaller it is one more.
-    """
+    """Half of the standard error, rounded up to the fewest digits that give the same plan."""
+    # Half of the error often takes exactly four times the instances, and with an error only a
+    # little smaller it is one more.
     for digits in range(3, 18):
         rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(error))
         again = needed(error=float(rounded))

@@ -88,11 +88,9 @@ def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds |
 def _planned_families(
     labels: Sequence[str], sizes: Sequence[int], length: int
 ) -> list[int] | Refusal:
-    """The places of the instances of whole families among the first instances.
-
-    A family consists of its instances in the first plan that has some of them: whether a later plan
-    adds others may depend on costs.
-    """
+    """The places of the instances of whole families among the first instances."""
+    # A family consists of its instances in the first plan that has some of them: whether a later
+    # plan adds others may depend on costs.
     places: list[int] = []
     start, ended = 0, set()
     while start < length:
@@ -113,9 +111,8 @@ def _planned_families(
 
 
 def _whole_families(runs: CostMatrix, length: int) -> int | Refusal:
-    """How many of the first instances belong to families that are whole: the last one may not be
-    finished, and when to stop in it may have depended on costs.
-    """
+    """How many of the first instances belong to families that are whole."""
+    # The last one may not be finished, and when to stop in it may have depended on costs.
     labels = (runs.families or ())[:length]
     turns = [label for k, label in enumerate(labels) if not k or labels[k - 1] != label]
     if len(set(turns)) < len(turns):

@@ -144,12 +144,10 @@ def _state(
 
 
 def _worst(quantity: Quantity, sampled: Sampled, side: Side, delta: float, scope: Scope) -> Limit:
-    """The limit for every mix within ranges: the worst over their corners, each with all of delta.
-
-    The quantity is largest, and least, at a corner: means are linear in the mix, their ratios
-    quasi-linear, and a share of runs below a value is a mean. Which corner that is is unknown but
-    fixed, so the worst limit is wrong only where the limit of this one corner is.
-    """
+    """The limit for every mix within ranges: the worst over corners, each with all of delta."""
+    # The quantity is largest, and least, at a corner: means are linear in the mix, their ratios
+    # quasi-linear, and a share of runs below a value is a mean. Which corner that is is unknown
+    # but fixed, so the worst limit is wrong only where the limit of this one corner is.
     sample, look, _ = sampled
     if not scope.ranges:
         return limit(quantity, sample, side, delta, look)

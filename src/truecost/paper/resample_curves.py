@@ -150,8 +150,7 @@ def _error_of_mean(values: FloatArray) -> FloatArray:
 def _in_threads(
     function: Callable[[Item], Result], items: Sequence[Item], threads: int
 ) -> list[Result]:
-    """The function of every item; NumPy's sorting and our kernels leave the interpreter's lock to
-    each other.
-    """
+    """The function of every item."""
+    # NumPy's sorting and our kernels leave the interpreter's lock to each other.
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, items))

@@ -119,9 +119,8 @@ def problem_of(
 
 
 def _all_across(components: VarianceComponents) -> VarianceComponents:
-    """All of the variance taken for across, where single runs cannot tell: no allocation errs more
-    than that says.
-    """
+    """All of the variance taken for across, where single runs cannot tell."""
+    # No allocation errs more than that says.
     if math.isnan(components.total.item()):
         raise InputError(
             "Expected known variance components, got none: no two instances have runs. Run it on "

@@ -129,7 +129,8 @@ def _smac(schedule: Schedule) -> str:
 
 
 def _refuse(name: str, reader: str, more: str = "", why: str = "") -> None:
-    """Refuse names that the reader of a line would take for something else: none can be quoted."""
+    """Refuse names that the reader of a line would take for something else."""
+    # None can be quoted.
     if not name or any(c.isspace() or not c.isprintable() for c in name):
         raise InputError(
             f"Expected names without blanks and line ends for {reader}, which splits there, got "

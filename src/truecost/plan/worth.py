@@ -255,10 +255,9 @@ def _groups(configuration: IntArray, difference: FloatArray, better: BoolArray) 
 def _posterior(groups: _Groups, above: int) -> tuple[float, float] | None:
     """Posterior means of σ² and of spread (its root mean square), None if nothing differs; `above`
     lie above 0.
-
-    On a grid of correlation t = √(spread²/(spread² + σ²)), scale T = √(spread² + σ²) and place of
-    the median, drawn together twice around what is likely.
     """
+    # On a grid of correlation t = √(spread²/(spread² + σ²)), scale T = √(spread² + σ²) and place
+    # of the median, drawn together twice around what is likely.
     freedom = groups.challengers.sum() + (groups.challengers * (groups.runs - 1)).sum()
     square = float(
         (groups.mean_squares + groups.challengers * groups.mean**2 + groups.deviations).sum()

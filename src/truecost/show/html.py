@@ -118,7 +118,8 @@ def in_page(spec: Spec) -> Spec:
 
 
 def _recoloured(value: Any) -> Any:
-    """Replace colours everywhere but in the data: a name may look like a colour."""
+    """Replace colours everywhere but in the data."""
+    # A name may look like a colour.
     if isinstance(value, list):
         return [_recoloured(item) for item in value]
     if not isinstance(value, dict):

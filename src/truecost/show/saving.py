@@ -187,7 +187,8 @@ def render(spec: Spec, kind: Format) -> bytes:
 
 
 def _seen(spec: Spec) -> Spec:
-    """Leave out marks that nobody sees and that only carry tooltips: most of a picture's size."""
+    """Leave out marks that nobody sees and that only carry tooltips."""
+    # They would be most of a picture's size.
     parts = _panels(spec, _seen)
     if "layer" in spec:
         seen = [layer for layer in spec["layer"] if (layer.get("mark") or {}).get("opacity") != 0]
@@ -226,7 +227,8 @@ def script_json(value: object) -> str:
 
 
 def _numbered(svg: str) -> str:
-    """Number clips and gradients from 0: the renderer continues counting from figure to figure."""
+    """Number clips and gradients from 0."""
+    # The renderer continues counting from figure to figure.
     ids = re.findall(r'<(?:clipPath|linearGradient|radialGradient) id="(\w+)"', svg)
     names = {old: f"part{place}" for place, old in enumerate(dict.fromkeys(ids))}
     # Only inside a tag, which has no < in it: texts stay as they are.

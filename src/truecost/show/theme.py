@@ -155,18 +155,20 @@ def figure(draw: Callable[P, Chart]) -> Callable[P, Chart]:
 
 
 class _Plot(alt.Chart):
-    """A chart that shares its marks and channels with its copies.
+    """A chart that shares its marks and channels with its copies."""
 
-    Altair copies a chart at every step, and again for every layer and panel it becomes part of,
-    with hundreds of unset options. It replaces the parts of a chart and never changes one in place.
-    """
+    # Altair copies a chart at every step, and again for every layer and panel it becomes part of,
+    # with hundreds of unset options. It replaces the parts of a chart and never changes one in
+    # place.
 
     def __deepcopy__(self, memo: object) -> "_Plot":
         return self.copy(deep=False)
 
 
 class _Records(alt.InlineData):
-    """Records that charts share: copying thousands of them at every step would take seconds."""
+    """Records that charts share."""
+
+    # Copying thousands of them at every step would take seconds.
 
     def __deepcopy__(self, memo: object) -> "_Records":
         return self

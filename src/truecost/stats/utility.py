@@ -115,7 +115,6 @@ class Utility:
 
 
 def _written(value: float) -> str:
-    """As short as it can be without becoming another number: a matrix remembers its utility by
-    these words.
-    """
+    """As short as it can be without becoming another number."""
+    # A matrix remembers its utility by these words.
     return short if float(short := f"{value:g}") == value else repr(value)
