@@ -903,7 +903,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     )
     assert "As arguments: -alpha " in flat
     assert "With 95 % confidence the mean cost of " in flat
-    assert " the default (" in flat
+    assert " the default " in flat
     assert "On new instances it costs " in flat
     assert "truecost audit toy-configure.db" in flat
     # What is recommended without being shown better comes with a way to find out.

@@ -892,7 +892,7 @@ def test_observed_values_of_a_part_say_so() -> None:
     whole = what_is_shown(Case(assess(matrix, chosen="from-list"), Context()))
     assert part is not None
     assert whole is not None
-    assert "Observed on the 32 instances that were not used to choose." in part.lead
+    assert "Observed on the 32 instances not used to choose." in part.lead
     assert "Observed on" not in whole.lead
 
 
@@ -903,3 +903,22 @@ def test_a_default_costs_the_same_in_sentence_and_figure() -> None:
     assert page.picture is not None
     row = page.picture.data.filter(row="default")
     assert f"in training, the default (1) costs {row['shown'][0]}" in page.verdict
+
+
+def test_hashes_are_no_names(run: Run, tmp_path: Path) -> None:
+    """A reader would meet ten hexadecimal digits where the winner and the default are meant."""
+    words = {
+        (
+            "report",
+            "kissat",
+            "-o",
+            str(tmp_path / "page.html"),
+        ): "between the winner and the default lies",
+        ("certify", "kissat"): "mean cost of the winner on new instances",
+        ("plan", "kissat", "--show", "wins"): "the winner",
+        ("compare", "kissat:default", "kissat:0fa88eb8a1"): "mean cost of 0fa88eb8a1 on new",
+    }
+    for command, expected in words.items():
+        text = " ".join(run(*command).stdout.split())
+        assert expected in text, text
+        assert ("0fa88eb8a1" in text) == ("0fa88eb8a1" in command[-1]), text

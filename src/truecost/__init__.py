@@ -1,19 +1,19 @@
-"""How well a configured algorithm will really do on instances it has never seen.
+"""How well a configured algorithm will do on instances it has never seen.
 
-The words, the same everywhere in the package:
+Vocabulary, the same throughout the package:
 
 configuration
     A full parameter setting of the algorithm.
 instance
     A problem the algorithm is run on.
 seed
-    What the randomness of a run is drawn from.
+    The number that determines the random choices of a run.
 run
     One configuration on one instance with one seed.
 outcome
     What was observed of a run, before any cost is computed from it.
 cost
-    What a run is worth, smaller is better, between `low` and `high`.
+    What a run costs; lower is better; between `low` and `high`.
 cutoff
     The time after which a run is stopped.
 allocation
@@ -25,11 +25,11 @@ true cost
 within, across
     The two parts of the variance of a cost: between runs on an instance, and between instances.
 estimation error
-    True cost − training cost: positive where training looked too good.
+    True cost − training cost; positive if training looked too good.
 uniform error
     The largest estimation error of a set of configurations.
 selection error
-    The estimation error of the configuration with the least training cost.
+    The estimation error of the configuration with the lowest training cost.
 
 Public names, in reading order; each is loaded when first used.
 """

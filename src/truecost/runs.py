@@ -130,8 +130,8 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """An instance: its name, what the target is told (a path, as a rule), and what else is known of
-    it; `number` is its place in the list it came from, from 1, for conventions that want one.
+    """An instance: its name, what is passed to the target (usually a path), and what else is known
+    of it; `number` is its place in the list it came from, from 1, for conventions that want one.
     """
 
     name: str
@@ -172,7 +172,7 @@ class Machine:
     conditions: str = field(default="", compare=False)
 
 
-# How configurations came about, as a Trajectory says it.
+# The origin of configurations, in a Trajectory.
 PROPOSED: Final = ("beforehand", "adaptively", "unknown")
 
 

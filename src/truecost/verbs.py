@@ -60,8 +60,8 @@ def assess(
         polars or pandas; or an array of costs, configurations × instances (× runs), NaN where a run
         is missing.
     configuration, default
-        Who is judged, and what it should be better than: by default what the log says; else the one
-        with the lowest training cost, and nothing.
+        The configuration to judge, and the one to compare it with; by default those of the log,
+        else the one with the lowest training cost, and none.
     test
         Runs on fresh instances, in any of these forms; by default the log's own.
     trajectory

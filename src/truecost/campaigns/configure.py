@@ -85,7 +85,7 @@ class Configured:
     reason
         Why the search ended.
     notes
-        What should make one doubt, each in a sentence.
+        Doubts about the result, one sentence each.
     """
 
     scenario: str
@@ -140,7 +140,7 @@ def configure(
         Most runs of a configuration on an instance, 5 if not given; 1 for a target that is
         deterministic.
     delta
-        The probability with which each statement about the result may be wrong.
+        The error probability of each statement about the result.
     seed
         Of proposals, the order of runs and the choice of held-out instances; the scenario's if not
         given.

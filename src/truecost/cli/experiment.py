@@ -444,7 +444,7 @@ def _print_replay(played: "Replay", cutoff: float | None) -> None:
     print_line(
         "0: the best configuration of the matrix, 1: the median one. Budgets are shares of all "
         f"{charged} of the training half. ± is one standard error over repetitions, of the paired "
-        "difference. all runs: the least training cost when everything is known.",
+        "difference. all runs: the lowest training cost when everything is known.",
         "aside",
     )
     print_line(

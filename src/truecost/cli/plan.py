@@ -178,7 +178,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two configurations to tell apart."""
+    """Two configurations to distinguish."""
 
     apart: tuple[str, str] | None = asked(
         "How many runs a paired t-test needs to distinguish two configurations; default and "
@@ -230,7 +230,7 @@ def plan(
     if pair.apart is not None or pair.sd is not None:
         if goal.given:
             raise InputError(
-                f"Expected either {goal.given[0]} or two configurations to tell apart, got both."
+                f"Expected either {goal.given[0]} or two configurations to distinguish, got both."
             )
         if schedule.export is not None:
             raise InputError("Expected no --export with --apart.")
@@ -298,6 +298,7 @@ def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None
 
     forecast = assessment.forecast(what, power=power)
     comparison, default = assessment.comparison, assessment.default
+    case = Case(assessment, Context())
     name = assessment.incumbent if comparison is None else comparison.configuration
     counts = assessment.compared.select(configurations=[name]).counts()
     answer(
@@ -305,10 +306,10 @@ def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None
         lambda: {**assessment.to_dict(), "plan": {"show": what, **asdict(forecast.forecast)}},
         lambda: show_section(
             forecast,
-            f"configuration {name}",
-            None if default is None else f"the default ({default})",
+            case.called(name),
+            None if default is None else case.called(default),
             float(counts[counts > 0].mean()),
-            Case(assessment, Context()).scale,
+            case.scale,
         ),
     )
 

@@ -14,7 +14,7 @@ weighted-list
     The same, but a random fifth of the instances, which judges nothing, gives each configuration
     its share of δ: more to those that look good there.
 on-part
-    It has the least training cost on a fifth of the instances, drawn at random, and is judged on
+    It has the lowest training cost on a fifth of the instances, drawn at random, and is judged on
     the others. All of δ.
 progressive
     The t-th proposal of a search, judged only on instances nobody had used before it was proposed:
@@ -265,7 +265,7 @@ def _evidence(
 
 
 def incumbent_of(matrix: CostMatrix, trajectory: Trajectory) -> str:
-    """The trajectory's incumbent, else the configuration with the least training cost."""
+    """The trajectory's incumbent, else the configuration with the lowest training cost."""
     if trajectory.incumbent is not None and trajectory.incumbent in matrix.configurations:
         return trajectory.incumbent
     return matrix.configurations[best_of(matrix) or 0]

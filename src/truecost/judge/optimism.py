@@ -49,11 +49,11 @@ class Optimism:
     gap, percent
         True cost − training cost, and in per cent of the training cost.
     selection_error
-        Held-out − training cost of the configuration with the least training cost on a random half
+        Held-out − training cost of the configuration with the lowest training cost on a random half
         of the instances, mean over splits, carried over from half of the instances to all. What
         splits show: with adaptive proposals, too little.
     held_out_cost
-        Mean cost on the other half of what was chosen on one.
+        Mean cost, on the other half, of the configuration chosen on one half.
     splits
         How many there were.
     """
@@ -92,8 +92,8 @@ class OverTuning:
     along
         Every incumbent on the way, the last one last.
     lost, relative
-        See the module. NaN unless the last and another one have test runs; relative also if none
-        was better than the first.
+        Test cost − the lowest of an earlier incumbent, and as a share. NaN unless the last and
+        another one have test runs; relative also if none was better than the first.
     """
 
     along: tuple[Point, ...]

@@ -69,11 +69,11 @@ class Scope:
     Attributes
     ----------
     sampled, about
-        See the module.
+        What was sampled independently, and whether statements are about new ones or these.
     units
         How many sampling units there are.
     population
-        Of how many instances a benchmark consists.
+        How many instances a benchmark has.
     mix
         The weight of each family, in order; empty without a mix.
     ranges
@@ -81,7 +81,7 @@ class Scope:
     weights
         The weight of each instance, in pairs; empty without weights.
     declared
-        Whether somebody said so; else the log, or nobody.
+        Whether it was given as an option, not found in the log.
     """
 
     sampled: Sampled = "instance"

@@ -36,21 +36,21 @@ class Statement(Assuming):
     quantity
         Its name, of `truecost.stats.quantities`.
     configuration, default
-        Of whom, and compared with whom; None where with nobody.
+        The configuration, and the one it is compared with, if any.
     side, limit
         Infinite, or 0, where these instances cannot say anything.
     opposite
         Against the default: the limit of the other side, with a delta of its own.
     observed, possible
-        The same of the runs seen; where runs are censored, the end that the limit uses and the
+        The quantity in the runs; where runs are censored, the end that the limit uses and the
         other one.
     even
-        Against the default: the value of two that are alike.
+        Against the default: the value for two equal configurations.
     delta, share
-        The probability with which the statement may be wrong, and the part of it that this limit
-        has: the rest is for other configurations, or other looks.
+        The error probability, and the share of it that this limit uses: the rest is for other
+        configurations, or other looks.
     configurations
-        m, over which delta was shared out.
+        m, the number of configurations that share delta.
     chosen
         How the configuration was chosen; see `truecost.judge.evidence`.
     sampling_unit, instances
@@ -204,7 +204,7 @@ class Comparison:
     configuration, default
         The two.
     on
-        `"test"` or `"training"`: whose instances.
+        The instances: `"test"` or `"training"`.
     runs
         Those that are compared, and perhaps others.
     pairs
@@ -226,12 +226,12 @@ class Comparison:
 
     @property
     def lower(self) -> float | None:
-        """The lower limit of the difference of true costs, with all of delta."""
+        """The lower limit of the difference of true costs, at level delta."""
         return getattr(self.statement, "opposite", None)
 
     @property
     def upper(self) -> float | None:
-        """The upper limit, with all of delta."""
+        """The upper limit, at level delta."""
         return getattr(self.statement, "limit", None)
 
     @property
@@ -261,7 +261,7 @@ class Comparison:
 
     @property
     def configurations(self) -> int:
-        """m, over which delta was shared out."""
+        """m, the number of configurations that share delta."""
         return 1 if self.evidence is None else self.evidence.configurations
 
     @property

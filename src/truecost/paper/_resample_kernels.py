@@ -218,7 +218,7 @@ def mixture_quantiles(packed, cumulative, splits, levels, block, out):
 @nb.njit
 def _add_and_select(sums, row, truth, n, steps):
     """One more run of every configuration: the uniform error, the selection error, shared over
-    ties, and the least training cost.
+    ties, and the lowest training cost.
     """
     scale = 1.0 / (n + 1)
     least, worst = np.inf, -np.inf

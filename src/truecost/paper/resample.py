@@ -65,7 +65,7 @@ class Sweep:
         Mean over splits of the largest estimation error, and of that of the configuration with the
         least training cost. Signed: positive where training looked too good.
     training, test
-        Mean training and test cost of the configuration with the least training cost. Ties are
+        Mean training and test cost of the configuration with the lowest training cost. Ties are
         shared.
     standard_errors
         Of the four, over splits.

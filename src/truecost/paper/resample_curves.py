@@ -26,7 +26,7 @@ class Curve(NamedTuple):
 
 
 def over_splits(curves: FloatArray, levels: Sequence[float], threads: int) -> dict[str, Curve]:
-    """The four curves from the uniform error, the selection error and the least training cost of
+    """The four curves from the uniform error, the selection error and the lowest training cost of
     each split, (3, splits, values).
     """
     uniform, selection, training = curves

@@ -1,4 +1,4 @@
-"""Results of experiments as tables, and as parquet files that say how they came about."""
+"""Results of experiments as tables, and as parquet files with their origin."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""How many runs it takes to tell two configurations apart, by their differences on the same
+"""How many runs it takes to distinguish two configurations, by their differences on the same
 instances.
 """
 

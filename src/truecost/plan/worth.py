@@ -97,7 +97,7 @@ def runs_worth(
     maximises ρ(N)·e(m(N)) is taken, the smallest of several.
 
     As `spread` goes to 0, ρ(N)/spread goes to 1/√v(N), which is what is maximised at spread = 0;
-    where v is 0 as well, nothing is to be told apart and N = 1.
+    where v is 0 as well, there is nothing to distinguish and N = 1.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def proposals_of(
 
     σ² is split by the repeats, runs of one challenger on one instance: `within` is half their
     variance, drawn towards σ²/2 by the weight of `PRIOR_REPEATS`, and `across` the rest. Without
-    repeats the two cannot be told apart; all is `within` then, the same for N up to K, and beyond
+    repeats the two cannot be separated; all is `within` then, the same for N up to K, and beyond
     it lets repeats be made that tell.
 
     Parameters

@@ -50,7 +50,7 @@ class Replay:
     ----------
     rules
         Their names: ours, the others', "N = 1", "N = 2", … for a fixed number of runs, and "all
-        runs": the least training cost where everything is known of the training half, whatever it
+        runs": the lowest training cost where everything is known of the training half, whatever it
         costs.
     budgets
         Shares of what all runs of the training half cost.

@@ -60,7 +60,7 @@ class Limits(TomlTable):
     """What a run may use: seconds of CPU time of the whole tree, seconds passed, MB resident,
     cores; MB of output and of files kept.
 
-    `cutoff` is the time the target is told, `cpu` (or `wall`) where it is not given; `grace` the
+    `cutoff` is passed to the target, `cpu` (or `wall`) where it is not given; `grace` the
     seconds between SIGTERM and SIGKILL, none as a rule.
     """
 

@@ -1,7 +1,7 @@
 """Parameter spaces on ConfigSpace: read from a file, default and seeded random configurations,
 printed as arguments.
 
-Three kinds of files are read, told apart by their content: PCS, old and new, also mixed; irace's
+Three kinds of files are read, recognised by their content: PCS, old and new, also mixed; irace's
 parameters.txt with its sections [forbidden] and [global]; ConfigSpace JSON. Conditions and
 forbidden combinations of the first two are comparisons (in, %in%, =, ==, !=, <, <=, >, >=) joined
 by !, &, |, &&, || and parentheses. A comparison with a parameter that is not active does not hold,

@@ -2,7 +2,7 @@
 else.
 
 The gambler says that numbers x_1, x_2, … in [0, 1] have a mean above m, and bets: W_0 = 1, W_t =
-W_{t-1}·(1 + λ_t·(x_t − m)) with 0 ≤ λ_t ≤ 1/m. If λ_t rests on x_1 … x_{t-1} alone and E[x_t |
+W_{t-1}·(1 + λ_t·(x_t − m)) with 0 ≤ λ_t ≤ 1/m. If λ_t depends on x_1 … x_{t-1} alone and E[x_t |
 past] ≤ m, W is a nonnegative supermartingale that starts at 1, so the chance that it *ever* reaches
 1/δ is at most δ (Ville). The means at which it was reached are rejected; the largest number below
 which all are rejected is a lower limit of the true mean. An upper limit is the lower one of 1 − x.
@@ -307,7 +307,7 @@ def _plug_in_steps(x, target, steps):
     rejected after the first `EXACT` numbers, intervals of means are halved from below until both
     ends are rejected at the same time, or are closer than a part of the distance between the limit
     and the mean of the numbers by then. Every limit is a mean that was rejected by its time, hence
-    as valid as the exact one, which it is at most; and it rests on no later number. About as many
+    as valid as the exact one, which it is at most; and it depends on no later number. About as many
     means are tried while the numbers double as before, which makes the time grow as their number.
     """
     bets = plug_in_bets(x, target, True)
@@ -367,7 +367,7 @@ def bernstein_lower_sequence(rows, target):
     inequality, in closed form.
 
     Waudby-Smith and Ramdas (2024), Theorem 2: exp(Σ λ_t·(x_t − m) − (x_t − m_{t-1})²·(−ln(1 − λ_t)
-    − λ_t)) is a supermartingale for any guess m_{t-1} that rests on the past; the bets are the
+    − λ_t)) is a supermartingale for any guess m_{t-1} that depends on the past; the bets are the
     plug-in ones, at most 1/2.
     """
     limits = np.zeros(rows.shape)

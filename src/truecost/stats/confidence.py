@@ -75,7 +75,7 @@ class Confidence(Assuming):
     method, side, delta
         As asked for.
     configurations
-        The m over which delta was shared out.
+        m, the number of configurations that share delta.
     assumptions
         What the limits need to be true.
     """

@@ -43,7 +43,7 @@ class Width:
     total
         The distance between the limit and the estimate.
     unseen
-        The part that is there because so few instances cannot rule out something rare: with a
+        The part due to rare events that this number of instances cannot rule out: with a
         probability of `chance` a cost at the end of the range could have stayed unseen in all n
         instances with probability delta.
     rest

@@ -53,7 +53,7 @@ class Quantity:
     numbers
         What a limit of a side is made from, of a sample.
     even
-        Of two configurations: the value of two that are alike; None of one alone.
+        Of two configurations: the value for two equal ones; None of one alone.
     refusal
         Why a sample says nothing of it; None where it does.
     pairs

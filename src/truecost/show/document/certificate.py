@@ -258,7 +258,7 @@ def what_is_shown(case: Case) -> Section | None:
     elif statements[0].chosen in ("on-part", "weighted-list"):
         # Otherwise observed values seem to contradict those of all instances in the verdict.
         where = case.units(statements[0].instances)
-        lead += f" Observed on the {where} that were not used to choose."
+        lead += f" Observed on the {where} not used to choose."
     level = confidence(assessment.question.delta)
     lead += f" Each line holds at {level}; not corrected for reading several lines."
     return Section("shown", "What is shown", lead, tuple(blocks))
@@ -292,8 +292,8 @@ def _whole_list(case: Case) -> list[Block]:
         many = f"{len(limits):,} of {len(assessment.matrix.configurations) - 1:,} configurations"
         verb = "is" if len(limits) == 1 else "are"
         lines.append(
-            f"{many} {verb} shown {better} the default, all at once; {best} has the best bound "
-            f"({limit})."
+            f"{many} {verb} shown {better} the default, all at once; configuration "
+            f"{best} has the best bound ({limit})."
         )
     return [Text(" ".join(lines))] if lines else []
 

@@ -2,6 +2,7 @@
 besides the assessment.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -24,6 +25,9 @@ from truecost.show.numbers import (
 
 if TYPE_CHECKING:
     from truecost.show.theme import Chart
+
+# What `space.name_of` calls a configuration.
+HASH: Final = re.compile(r"[0-9a-f]{10}")
 
 
 class Scale(NamedTuple):
@@ -253,12 +257,24 @@ class Case:
         return counted(count, f"{kind} {self.assessment.scope.unit}".strip())
 
     def called(self, name: str) -> str:
-        """Return a configuration's name with its role."""
+        """Return a configuration's name with its role; the role alone where the name is a hash."""
+        hashed = self._is_hash(name)
         if name == self.assessment.default:
-            return "the default" if name == "default" else f"the default ({name})"
-        if name == self.assessment.incumbent and self.assessment.question.configuration is None:
-            return f"the winner ({name})"
+            return "the default" if hashed or name == "default" else f"the default ({name})"
+        chosen = self.assessment.question.configuration is None
+        # A search's own winner is judged under its name, which nobody typed.
+        chosen |= hashed and name == self.assessment.trajectory.incumbent
+        if name == self.assessment.incumbent and chosen:
+            return "the winner" if hashed else f"the winner ({name})"
         return f"configuration {name}"
+
+    def _is_hash(self, name: str) -> bool:
+        """Whether a name says nothing: ten digits of another tool are its own number, and of two
+        versions that are compared somebody typed the names.
+        """
+        log = self.assessment.log
+        ours = log.trajectory.tool.startswith("truecost") and log.kind != "compared"
+        return HASH.fullmatch(name) is not None and ours
 
     @property
     def winner(self) -> str:

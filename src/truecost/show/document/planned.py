@@ -144,7 +144,7 @@ def power_section(
     *,
     observed: bool,
 ) -> Section:
-    """Return how many runs tell two configurations apart.
+    """Return how many runs distinguish two configurations.
 
     `seen` is the difference in the pilot and its standard error; `observed` if that one is tested.
     """
