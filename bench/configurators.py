@@ -328,8 +328,15 @@ def by_irace(
 
 
 def by_smac(
-    target: Runnable, budget: int, seed: int, *, ours: bool = False, instances: int = TRAINING
+    target: Runnable,
+    budget: int,
+    seed: int,
+    *,
+    ours: bool = False,
+    instances: int = TRAINING,
+    numbered: bool = True,
 ) -> Found:
+    """`numbered`: the number of an instance is its feature; else instances have none."""
     import joblib  # type: ignore[import-untyped]
     from smac import AlgorithmConfigurationFacade
     from smac import Scenario as SmacScenario
@@ -349,7 +356,7 @@ def by_smac(
             space.configspace,
             n_trials=budget,
             instances=names,
-            instance_features={name: [float(name)] for name in names},
+            instance_features={name: [float(name)] for name in names} if numbered else None,
             output_directory=Path(folder),
             seed=seed + 1,
         )
