@@ -17,7 +17,7 @@ import pytest
 from commands import Run, tree
 from pages import ROOT, Page, PageError, inline_commands
 from playwright.sync_api import sync_playwright
-from test_report_browser import CHROMIUM
+from test_report_browser import CHROMIUM, PATIENCE
 
 from truecost.show.document import verdict
 
@@ -252,8 +252,11 @@ def test_the_site_is_searched_without_a_server(site: Path) -> None:
     the page that answers.
     """
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE
+        )
         page = browser.new_context(offline=True).new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto((site / "quickstart" / "irace.html").as_uri())
         box = page.locator("input.md-search__input")
         while not box.is_visible():  # until the page listens

@@ -28,6 +28,8 @@ ARTEFACTS = Path(__file__).parent.parent / "test-artefacts"
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
+# In milliseconds: who waits so long for a page waits for something that will not happen.
+PATIENCE = 600_000.0
 # Where tests are run to be believed, a browser that is not there is a fault.
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None and not os.environ.get("CI"),
@@ -65,7 +67,9 @@ def browser() -> Iterator[Browser]:
     """One for all tests of this file."""
     assert CHROMIUM is not None, "CI is set and there is no Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield started
         started.close()
 
@@ -77,6 +81,7 @@ class Tab:
 
     def __init__(self, browser: Browser, *, touched: bool) -> None:
         self.page = browser.new_context(offline=True, has_touch=touched).new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.seen = Seen(self.page)
         self.page.on(
             "console",
@@ -437,6 +442,7 @@ def axe_violations(browser: Browser, document: Document, folder: Path, width: in
     path.write_text(written(document))
     # The page's own policy would keep the checker from running.
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(path.as_uri())
     page.wait_for_selector("html[data-ready]")
@@ -482,6 +488,7 @@ def test_axe_finds_nothing_on_a_large_page(
 def test_axe_sees_every_look_of_a_table(browser: Browser) -> None:
     """A cell that nobody can read would go unnoticed because the rows before it are readable."""
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     rows = "<tr><td>dark</td></tr>" * 3 + "<tr><td style='color: #eee'>pale</td></tr>" * 2
     page.set_content(f"<table><tbody>{rows}</tbody></table>")
     page.evaluate(f"() => {{{ONE_OF_EACH_LOOK}}}")
@@ -612,6 +619,7 @@ def test_folds_are_open_on_paper(
     page.emulate_media(media="screen")
     assert page.locator("details[open]").count() == 0
     still = browser.new_context(java_script_enabled=False).new_page()
+    still.set_default_timeout(PATIENCE)
     still.goto((tmp_path / "page.html").as_uri())
     assert not still.get_by_text("In the seeds.").is_visible()
     still.emulate_media(media="print")

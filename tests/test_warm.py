@@ -1,5 +1,6 @@
 """Python targets that stay loaded: forked for each run, held and counted like any other."""
 
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import scenarios
 
 from truecost import InputError, Journal, Scenario, Status, gather
+from truecost.running._call import parameters
 from truecost.running.execute import Caller, execute
 from truecost.running.slots import Slot
 from truecost.runs import Outcome
@@ -101,6 +103,30 @@ def test_a_target_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
         outcome = execute(slot, caller, default, scenario.instances[0], 1)
     assert outcome.status == Status.CRASHED
     assert "no_such_module" in outcome.detail
+
+
+def test_a_function_gets_what_it_names() -> None:
+    """A function would be called without what it asks for, or with what it does not know."""
+
+    def plain(seed: int, *, instance: str, **_: object) -> int:
+        return seed + len(instance)
+
+    @wraps(plain)
+    def counted(*values: object, **named: object) -> object:
+        return plain(*values, **named)  # type: ignore[arg-type]
+
+    class Solver:
+        def solve(self, seed: int, *rest: int) -> int:
+            return seed + len(rest)
+
+        def __call__(self, configuration: object) -> object:
+            return configuration
+
+    assert parameters(plain) == parameters(counted) == ({"seed", "instance"}, True)
+    assert parameters(lambda seed=1: seed) == ({"seed"}, False)
+    assert parameters(Solver().solve)[0] >= {"seed"}
+    assert parameters(Solver()) == ({"configuration"}, False)
+    assert parameters(partial(plain, 3)) == ({"instance"}, True)
 
 
 def test_warm_is_for_python(tmp_path: Path) -> None:

@@ -12,17 +12,19 @@ calls the function in a process of its own.
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import json
 import os
-import socket
 import sys
 import time
 
 TYPE_CHECKING = False  # typing takes longer to load than a run
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Any
+
+# Of a function's code: that it has a parameter like **rest.
+VAR_KEYWORDS = 0x08
 
 
 def main() -> None:
@@ -30,6 +32,9 @@ def main() -> None:
     path, name, payload, *rest = sys.argv[1:]
     function = load(path, name)
     if payload == "--warm":
+        import inspect  # noqa: F401 - before the forks that may need it
+        import socket
+
         serve(function, socket.socket(fileno=int(rest[0])))
     else:
         call(function, payload)
@@ -51,9 +56,8 @@ def load(path: str, name: str) -> Callable[..., Any]:
 
 def call(function: Callable[..., Any], payload: str) -> None:
     """Call it and print its answer."""
+    named, takes_all = parameters(function)
     known = json.loads(payload)
-    named = inspect.signature(function).parameters
-    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in named.values())
     returned = function(**{key: value for key, value in known.items() if takes_all or key in named})
     answer = dict(returned) if hasattr(returned, "keys") else {"value": float(returned)}
     sys.stdout.flush()
@@ -66,8 +70,25 @@ def call(function: Callable[..., Any], payload: str) -> None:
     sys.stdout.flush()
 
 
+def parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
+    """The names of its parameters, and whether it takes any other by name."""
+    if type(function) is type(main) and not {"__wrapped__", "__signature__"} & set(vars(function)):
+        code = function.__code__
+        number = code.co_argcount + code.co_kwonlyargcount
+        return set(code.co_varnames[:number]), bool(code.co_flags & VAR_KEYWORDS)
+    # Methods, classes and what decorators made; it takes longer to load than a bare Python.
+    import inspect
+
+    known = inspect.signature(function).parameters.values()
+    rest = [each.name for each in known if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in known)
+    return {each.name for each in known} - set(rest), takes_all
+
+
 def serve(function: Callable[..., Any], requests: socket.socket) -> None:
     """Call it whenever a message asks for it, until the other side closes."""
+    import socket
+
     requests.send(b"ready")
     while True:
         message, handles, _, _ = socket.recv_fds(requests, 1 << 22, 8)
