@@ -101,7 +101,7 @@ def _records() -> dict[str, Any]:
     from truecost.campaigns.gather import GatherForecast
     from truecost.doctor import Finding
     from truecost.journal.validationlog import Stop
-    from truecost.judge import noise, optimism
+    from truecost.judge import optimism
     from truecost.judge.bounds import PaperBounds
     from truecost.judge.families import FamilyResult
     from truecost.judge.parts import PROPERTIES
@@ -137,7 +137,9 @@ def _records() -> dict[str, Any]:
         "Guess": record(Change, "names", title="Guess", importance=float),
         "Machine": record(Machine, conditions=dict[str, Any]),
         "Noise": record(
-            noise.Noise, spread=record(noise.Spread), heaviest=record(noise.Heaviest) | None
+            optimism.Noise,
+            spread=record(optimism.Spread),
+            heaviest=record(optimism.Heaviest) | None,
         ),
         "Optimism": record(
             optimism.Optimism,

@@ -13,8 +13,17 @@ from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError, Refusal
 from truecost.judge.costs import Costs, check_has_runs, check_names, costs_of
 from truecost.judge.evidence import Evidence, fixed_before, gather_evidence, incumbent_of
-from truecost.judge.noise import Noise, Spread, noise_of, spread_of
-from truecost.judge.optimism import Optimism, OverTuning, correction, optimism_of, over_tuning_of
+from truecost.judge.optimism import (
+    Noise,
+    Optimism,
+    OverTuning,
+    Spread,
+    correction,
+    noise_of,
+    optimism_of,
+    over_tuning_of,
+    spread_of,
+)
 from truecost.judge.parts import AUDITED as AUDITED
 from truecost.judge.parts import Part as Part
 from truecost.judge.question import Primary, Question, Stream

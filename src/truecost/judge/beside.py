@@ -19,7 +19,7 @@ from truecost.errors import Refusal
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence, incumbent_of
 from truecost.judge.families import FamilyResult, family_results
-from truecost.judge.noise import Heaviest, heaviest_of
+from truecost.judge.optimism import Heaviest, heaviest_of
 from truecost.judge.question import Margin, NonInferiority, Stream
 from truecost.judge.sampling import realised_of, shown_better
 from truecost.judge.statements import Statement

@@ -18,7 +18,7 @@ from truecost.arrays import FloatArray
 from truecost.errors import InputError, Refusal
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence
-from truecost.judge.noise import Noise
+from truecost.judge.optimism import Noise
 from truecost.judge.question import Primary, Stream
 from truecost.judge.sampling import read_sample
 from truecost.judge.scope import sampling_design

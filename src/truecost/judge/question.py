@@ -115,8 +115,40 @@ class NonInferiority:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a set of runs, and what is known of them; `truecost.assess` says what each
-    field means. `mix` and `weights` come in pairs, and `seed` is that of every random number.
+    """What is asked of a set of runs, and what is known of them.
+
+    Parameters
+    ----------
+    configuration, default
+        Who is judged, and what it should be better than; by default the trajectory's, else the
+        least training cost.
+    chosen
+        How the configuration was chosen, where the trajectory does not say.
+    raced
+        Whether costs decided who got how many runs, where the trajectory does not say.
+    list_size
+        For from-list: how long the list was, where not all of it has runs.
+    fresh, proposal
+        For progressive: the instances unused before it was proposed, and its number t, from 1.
+    delta
+        The probability with which each guaranteed statement may be wrong.
+    splits
+        How many times the instances are split in halves to see what choosing adds.
+    seed
+        Of every random number.
+    primary
+        What decides whether the configuration is better than the default, chosen before looking:
+        its mean cost, or wins. By default the mean where the range of the cost is known, wins else.
+    sampled, about
+        What was sampled independently, and what statements are about; see `truecost.judge.scope`.
+    population
+        For statements about these instances: how many there are, those without runs included.
+    mix
+        For statements about these families: the weight of each, or its range, in pairs.
+    weights
+        The weight of each instance, in pairs: of a benchmark, or with `about` new sampling weights.
+    margin
+        How much more than the default is acceptable, "5%" or "0.1", fixed before looking.
     """
 
     configuration: str | None = None

@@ -6,6 +6,7 @@ from hashlib import sha256
 from truecost.judge.assessment import AUDITED, Assessment
 from truecost.show.blocks import Block, Commands, Document, Fact, Facts, Points, Section, Text
 from truecost.show.document.about import what_about
+from truecost.show.document.answers import compared, plan_section, power_section, show_section
 from truecost.show.document.certificate import (
     bounds_section,
     certificate_section,
@@ -22,10 +23,8 @@ from truecost.show.document.over_tuning import (
     over_tuned,
     pairs,
 )
-from truecost.show.document.planned import plan_section, power_section, show_section
 from truecost.show.document.runs import how_noisy, how_read, left_out, sizes_of, what_was_run, worth
 from truecost.show.document.verdict import beside, judged, verdict_of
-from truecost.show.document.versions import compared
 from truecost.show.numbers import confidence
 
 __all__ = [
