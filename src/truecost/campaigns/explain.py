@@ -350,24 +350,28 @@ class _Study:
         # What the space forbids costs the most there is.
         high = self._campaign.scenario.metric.range()[1]
         configurations = [self._configuration(made) for made in sets]
+        allowed = [one for one in configurations if one is not None]
         wanted = {
-            (each.name, position): self._runner.task(
-                each,
+            (configuration.name, position): self._runner.task(
+                configuration,
                 self._runner.training[self._order.instances[position]],
                 int(self._order.numbers[position]),
             )
             for position in range(count)
-            for each in configurations
-            if each is not None and (each.name, position) not in self._costs
+            for configuration in allowed
+            if (configuration.name, position) not in self._costs
         }
         if not self._affords(len(wanted), 1 - KEPT):
             raise SpentError("the part of the budget for training is spent")
-        self._propose([each for each in configurations if each is not None])
+        self._propose(allowed)
         self._take(wanted)
         return np.array(
             [
-                [high if each is None else self._costs[each.name, place] for place in range(count)]
-                for each in configurations
+                [
+                    high if configuration is None else self._costs[configuration.name, place]
+                    for place in range(count)
+                ]
+                for configuration in configurations
             ]
         )
 
@@ -380,11 +384,11 @@ class _Study:
 
     def _propose(self, configurations: Sequence[Configuration]) -> None:
         known = {proposal.configuration.name for proposal in self._proposed}
-        for each in configurations:
-            if each.name not in known:
+        for configuration in configurations:
+            if configuration.name not in known:
                 origin = "ablation" if known else "default"
-                self._proposed.append(Proposal(configuration=each, origin=origin))
-                known.add(each.name)
+                self._proposed.append(Proposal(configuration=configuration, origin=origin))
+                known.add(configuration.name)
         # A study that is resumed proposes the same again.
         written = len(searchlog.proposed_in(self._campaign.book))
         if written < len(self._proposed):
@@ -397,9 +401,9 @@ class _Study:
     def _test(self, names: Mapping[str, None]) -> int:
         """Run the frozen configurations on held-out instances; on how many."""
         frozen = {
-            each.name: each
-            for each in self._configurations.values()
-            if each is not None and each.name in names
+            configuration.name: configuration
+            for configuration in self._configurations.values()
+            if configuration is not None and configuration.name in names
         }
         held_out = self._runner.held_out
         number = len(held_out)
@@ -409,9 +413,9 @@ class _Study:
         # Seeds of its own for each: what is stated is about independent runs.
         self._take(
             {
-                (name, -1 - place): self._runner.task(each, instance, 0, own_seed=True)
+                (name, -1 - place): self._runner.task(configuration, instance, 0, own_seed=True)
                 for place, instance in enumerate(held_out[:number])
-                for name, each in frozen.items()
+                for name, configuration in frozen.items()
             }
         )
         runs, simplified = self._runner.made, list(names)[-1]

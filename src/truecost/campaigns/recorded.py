@@ -65,8 +65,8 @@ class Runner:
         by_name = {instance.name: instance for instance in campaign.scenario.instances}
         self.training: list[Instance] = [by_name[name] for name in settings.training]
         self.held_out: list[Instance] = [by_name[name] for name in settings.held_out]
-        instances = tuple({each.name: each for each in (*self.training, *self.held_out)}.values())
-        design = RunDesign(configurations=(), instances=instances, runs=settings.runs)
+        instances = {one.name: one for one in (*self.training, *self.held_out)}.values()
+        design = RunDesign(configurations=(), instances=tuple(instances), runs=settings.runs)
         campaign.book.begin(design, campaign.scenario.metric)
         # In the order in which results were used.
         self._known = searchlog.recorded(campaign.book)

@@ -110,13 +110,13 @@ def _picked(log: Import, name: str | None, label: str) -> str:
 
 def _range(old: CostMatrix, new: CostMatrix, labels: Sequence[str]) -> tuple[float, float]:
     """The range of costs, which must be that of one metric."""
-    metrics = [(each.cutoff, each.utility) for each in (old, new)]
+    metrics = [(matrix.cutoff, matrix.utility) for matrix in (old, new)]
     if metrics[0] != metrics[1]:
         raise InputError(
             f"Expected costs of one metric in {labels[0]} and {labels[1]}, got cutoff and utility "
             f"{metrics[0]} and {metrics[1]}."
         )
-    ends = [(each.low, each.high) for each in (old, new)]
+    ends = [(matrix.low, matrix.high) for matrix in (old, new)]
     known = [end for end in ends if np.isfinite(end[1] - end[0])]
     if len(set(known)) == 2:
         raise InputError(
@@ -129,7 +129,7 @@ def _range(old: CostMatrix, new: CostMatrix, labels: Sequence[str]) -> tuple[flo
 
 def _trajectory(old: Trajectory, new: Trajectory, called: Sequence[str]) -> Trajectory:
     """Where the two come from: fixed beforehand, unless a search tuned one on these instances."""
-    tuned = next((each for each in (new, old) if each.proposed == "adaptively"), None)
+    tuned = next((log for log in (new, old) if log.proposed == "adaptively"), None)
     if old.maximised != new.maximised:
         raise InputError("Expected two costs or two scores to compare, got one of each.")
     base = Trajectory(tool="truecost compare", proposed="beforehand", raced=False)

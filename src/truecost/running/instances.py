@@ -207,7 +207,7 @@ def matching(pattern: str, folder: Path) -> list[Instance]:
 
 def check_generator(instances: Sequence[Instance]) -> None:
     """Refuse a generator that makes another instance from the same seed."""
-    first = next((each for each in instances if each.recipe is not None), None)
+    first = next((one for one in instances if one.recipe is not None), None)
     if first is None or first.recipe is None:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -248,14 +248,14 @@ def _generated(
         seeds[1 + int.from_bytes(drawn[:8], "big") % (2**31 - 1)] = None
     return [
         Instance(
-            name=f"seed-{each}{table.suffix}",
-            argument=str(where / f"seed-{each}{table.suffix}"),
-            extras={"generator_seed": str(each)},
+            name=f"seed-{number}{table.suffix}",
+            argument=str(where / f"seed-{number}{table.suffix}"),
+            extras={"generator_seed": str(number)},
             recipe=Recipe(
-                command=tuple(word.replace("{seed}", str(each)) for word in words), folder=folder
+                command=tuple(word.replace("{seed}", str(number)) for word in words), folder=folder
             ),
         )
-        for each in seeds
+        for number in seeds
     ]
 
 

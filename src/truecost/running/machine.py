@@ -142,9 +142,9 @@ def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int,
     if not most or (number is not None and number > most):
         quota = processors_allowed()
         container = "" if quota is None else f" (a quota allows {quota:g} processors)"
-        each = "one per core" if size == 1 else f"each with the {size} cores of limits.cores"
+        per = "one per core" if size == 1 else f"each with the {size} cores of limits.cores"
         raise InputError(
-            f"expected at most {most} `workers`, {each}, got {number or 1}{container}: two solvers "
+            f"expected at most {most} `workers`, {per}, got {number or 1}{container}: two solvers "
             "on one core disturb each other's times. `pin=False` does it all the same."
         )
     with ExitStack() as stack:

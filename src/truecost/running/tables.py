@@ -95,7 +95,7 @@ def first_problem(error: pydantic.ValidationError, model: type[pydantic.BaseMode
     one that is missing.
     """
     problem = min(
-        error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"
+        error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden"
     )
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
