@@ -3,12 +3,11 @@
 import math
 import re
 from dataclasses import dataclass
-from typing import Final
 
 from truecost.errors import InputError
 from truecost.journal.journal import Unit
 
-SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

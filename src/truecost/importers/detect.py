@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from truecost.stats.utility import Utility
 
 # Formats that are not read, by what stands at the beginning, and what to do instead. Pickles come
 # with the name of the class they hold, and are never opened: they can run anything.
-UNREAD: Final = {
+UNREAD = {
     (b"optuna.study", b"optuna.trial"): (
         "a pickle of Optuna: export the study into a storage, "
         "optuna.copy_study(..., to_storage='sqlite:///study.db')"

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,12 +27,12 @@ from truecost.runs import NO_STATUS, Status, Trajectory
 from truecost.stats.utility import Utility
 
 # Words in the name of a column of which more may be better: its direction has to be said.
-SCORES: Final = frozenset({
+SCORES = frozenset({
     "accuracy", "acc", "score", "scores", "reward", "auc", "auroc", "f1", "r2", "precision",
     "recall", "fitness", "return", "profit", "throughput", "ndcg", "bleu", "iou",
 })  # fmt: skip
 # Ours, and what others call it; the first that is there counts.
-GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
+GUESSES: Mapping[str, tuple[str, ...]] = {
     "configuration": (
         "configuration", "config_id", "configuration_id", "config", "algorithm", "algorithm_id",
         "algo", "solver", "setting", "method", "params",
@@ -54,7 +54,7 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "weight": WEIGHTS,
 }  # fmt: skip
 # A word in the name of the only column that has one of these, where no whole name is known.
-WORDS: Final[Mapping[str, frozenset[str]]] = {
+WORDS: Mapping[str, frozenset[str]] = {
     "configuration": frozenset({
         "configuration", "config", "solver", "algorithm", "algo", "method", "model", "strategy",
         "variant", "tool",
@@ -68,15 +68,15 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
         "elapsed", "rmse", "mse", "mae", "makespan", "gap", "par10", "par2", "length",
     },
 }  # fmt: skip
-OWN: Final = ("configuration", "instance", "cost", "run", "low", "high")
-NEEDED: Final = ("configuration", "instance", "cost")
+OWN = ("configuration", "instance", "cost", "run", "low", "high")
+NEEDED = ("configuration", "instance", "cost")
 # A configuration that is called so is what others are compared with, unless somebody names another
 # one.
-NAMED_SO: Final = "default"
+NAMED_SO = "default"
 # Reads all of a parquet file under a limit of memory; damage that makes the library abort ends this
 # process, not ours. What lives so briefly has no garbage to collect, and nothing to tidy up at its
 # end.
-TRIAL: Final = """
+TRIAL = """
 import gc, os, resource, sys
 gc.disable()
 import polars
@@ -91,8 +91,8 @@ except BaseException as error:
 os._exit(0)
 """
 # Room of the library itself, and for each byte of the file.
-TRIAL_ROOM: Final = 4 << 30
-TRIAL_ROOM_PER_BYTE: Final = 50
+TRIAL_ROOM = 4 << 30
+TRIAL_ROOM_PER_BYTE = 50
 
 
 def as_frame(source: Any) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,13 @@ from truecost.runs import Instance
 from truecost.space.space import shell_words
 
 # irace limits no run by itself, and a scenario must: a day, in seconds.
-DAY: Final = 86400.0
-SHIM: Final = Path(__file__).with_name("runner.R")
-PLAIN_LAUNCH: Final = "{targetRunner} {targetRunnerArgs}"
+DAY = 86400.0
+SHIM = Path(__file__).with_name("runner.R")
+PLAIN_LAUNCH = "{targetRunner} {targetRunnerArgs}"
 # A failed run costs this many times the largest observed cost where the maximum is unknown.
-FAILED: Final = 100.0
+FAILED = 100.0
 # R's operators as they are written between two sides.
-BETWEEN: Final = ("==", "!=", "<", "<=", ">", ">=", "&", "&&", "|", "||", "%in%")
+BETWEEN = ("==", "!=", "<", "<=", ">", ">=", "&", "&&", "|", "||", "%in%")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

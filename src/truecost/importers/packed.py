@@ -5,16 +5,15 @@ import gzip
 import lzma
 import zlib
 from io import BufferedReader
-from typing import Final
 
 from truecost.errors import InputError
 
-LARGEST: Final = 1 << 30
-CHUNK: Final = 1 << 20
+LARGEST = 1 << 30
+CHUNK = 1 << 20
 # How a parquet file begins, which unpacks itself.
-PARQUET: Final = b"PAR1"
+PARQUET = b"PAR1"
 # What the three raise on damage, and what reading itself raises.
-DAMAGE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
 

@@ -8,7 +8,7 @@ cannot ask for much memory.
 import struct
 from dataclasses import dataclass, field
 from io import BufferedReader
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from truecost.matrix.imported import Scalar
 
 # How many values a workspace may have and how deep they may nest. Logs of irace stay far below: one
 # of 1,000 runs has 95,000 values, 44 deep.
-MOST_VALUES: Final = 4_000_000
-DEEPEST: Final = 120
-NA_INTEGER: Final = -(2**31)
-NUMBERS: Final = ("integer", "double")
+MOST_VALUES = 4_000_000
+DEEPEST = 120
+NA_INTEGER = -(2**31)
+NUMBERS = ("integer", "double")
 
-MAGIC: Final = (b"RDX2\n", b"RDX3\n")
+MAGIC = (b"RDX2\n", b"RDX3\n")
 
 # The type numbers of R's serialize.c.
 _SYMBOL, _PAIRS, _CLOSURE, _ENVIRONMENT, _PROMISE, _CALL = 1, 2, 3, 4, 5, 6
@@ -122,8 +122,8 @@ class RValue:
         return [kind(value) if ok else None for value, ok in zip(values, known, strict=True)]
 
 
-NULL: Final = RValue(kind="null")
-OTHER: Final = RValue(kind="other")
+NULL = RValue(kind="null")
+OTHER = RValue(kind="other")
 
 
 def read(file: BufferedReader) -> dict[str, RValue]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 # The factor of the paper, and of most papers on running times.
-USUAL_PAR: Final = 10.0
+USUAL_PAR = 10.0
 # Common seeds are aligned while that takes at most this many times the room.
-MOST_ROOM: Final = 4
+MOST_ROOM = 4
 
 # What others call the ways a run can end.
-_WORDS: Final[Mapping[Status, str]] = {
+_WORDS: Mapping[Status, str] = {
     Status.SOLVED: "success sat unsat ok solved complete successful done finished satisfiable "
     "unsatisfiable succes completed",
     Status.TIMEOUT: "timeout timedout time_out timed_out cutoff tle",
@@ -35,11 +35,11 @@ _WORDS: Final[Mapping[Status, str]] = {
     Status.ABORTED: "abort aborted killed",
     Status.VETOED: "vetoed",
 }
-STATUS_WORDS: Final = {word: status for status, words in _WORDS.items() for word in words.split()}
+STATUS_WORDS = {word: status for status, words in _WORDS.items() for word in words.split()}
 # What others write for a run that has not ended: there is nothing to charge yet.
-UNFINISHED: Final = frozenset({"running", "stop", "donotadvance"})
+UNFINISHED = frozenset({"running", "stop", "donotadvance"})
 
-NOT_FINITE: Final = {"nan": "None", "inf": "1e999", "-inf": "-1e999"}
+NOT_FINITE = {"nan": "None", "inf": "1e999", "-inf": "-1e999"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

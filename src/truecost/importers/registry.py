@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from truecost.errors import InputError
 from truecost.importers import packed
@@ -18,13 +18,13 @@ from truecost.importers.record import Options
 from truecost.matrix import files
 from truecost.matrix.imported import Import
 
-GROUP: Final = "truecost.importers"
-FORMATS: Final = "truecost.importers.formats"
-START: Final = 1 << 16
-LONGEST_LINE: Final = 16 << 20
+GROUP = "truecost.importers"
+FORMATS = "truecost.importers.formats"
+START = 1 << 16
+LONGEST_LINE = 16 << 20
 # Our own files come first, since the others load more. Any text may be a table: that is asked last.
-FIRST: Final = ("journal", "matrix")
-LAST: Final = ("table",)
+FIRST = ("journal", "matrix")
+LAST = ("table",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

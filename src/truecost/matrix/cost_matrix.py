@@ -34,7 +34,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Number = TypeVar("Number", bound=np.integer[Any])
 # Annotations of a function within a function are made anew with every call.
 MaybeArray = NDArray[Any] | None
-FIELDS: Final = (
+FIELDS = (
     "configurations", "costs", "cutoff", "families", "high", "instances", "low", "seeds",
     "statuses", "utility",
 )  # fmt: skip

@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from truecost.runs import NO_SEED
 
 Number = TypeVar("Number", bound=np.integer[Any])
 # What single precision may add to a number, and a little more.
-HAIR: Final = 2.0**-22
+HAIR = 2.0**-22
 
 
 def inside(costs: FloatArray, low: float, high: float) -> FloatArray:

@@ -9,7 +9,7 @@ import os
 import zipfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from truecost.runs import Trajectory
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-KEY: Final = "truecost.trajectory"
-LONGEST: Final = 64 << 20
+KEY = "truecost.trajectory"
+LONGEST = 64 << 20
 
 
 @cache

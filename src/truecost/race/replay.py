@@ -16,7 +16,6 @@ import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from scipy.special import stdtrit
@@ -30,16 +29,16 @@ from truecost.race.heats import Heats
 from truecost.stats import confidence
 from truecost.stats.random import Rng, generator
 
-BUDGETS: Final = (0.05, 0.2, 0.6)
-OURS: Final = "truecost"
-SMAC: Final = "SMAC3's rule"
-HALVING: Final = "successive halving"
-STUDENT: Final = "t-test race"
-EVERYTHING: Final = "all runs"
+BUDGETS = (0.05, 0.2, 0.6)
+OURS = "truecost"
+SMAC = "SMAC3's rule"
+HALVING = "successive halving"
+STUDENT = "t-test race"
+EVERYTHING = "all runs"
 # SMAC3's maximum of runs of an incumbent; irace's runs before its first test, and its level.
-SMAC_MOST: Final = 2000
-FIRST_TEST: Final = 5
-LEVEL: Final = 0.05
+SMAC_MOST = 2000
+FIRST_TEST = 5
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,15 +11,15 @@ import ast
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from truecost.runs import Status
 
-ANSWER: Final = (
+ANSWER = (
     r"(?:Final[ \t]+)?Result[ \t]+(?:for|of)[ \t]+"
     r"(?:SMAC|ParamILS|HAL|this[ \t]+wrapper|(?:this[ \t]+)?algorithm[ \t]+run)[ \t]*:[ \t]*(.*)"
 )
-STATUSES: Final = {
+STATUSES = {
     **dict.fromkeys(("SAT", "SATISFIABLE", "UNSAT", "UNSATISFIABLE"), Status.SOLVED),
     # The second is how some wrappers spell the first.
     **dict.fromkeys(("SUCCESS", "SUCCES", "SOLVED"), Status.SOLVED),
@@ -28,9 +28,9 @@ STATUSES: Final = {
     "TIMEOUT": Status.TIMEOUT,
     "CRASHED": Status.CRASHED,
 }
-RUNNING: Final = "RUNNING"
+RUNNING = "RUNNING"
 # No answer is longer; and what reads it must not be led astray by one that is.
-LONGEST: Final = 100_000
+LONGEST = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,13 +29,13 @@ from truecost.running.wrapper_answer import WrapperAnswer
 from truecost.runs import NO_STATUS, Status, Trajectory
 
 # In a log, something may stand before the answer: the time, or who prints it.
-ANSWER: Final = re.compile(wrapper_answer.ANSWER, re.IGNORECASE)
-MEASURES: Final = ("runtime", "quality")
-MOST_FILES: Final = 1_000_000
-LONGEST_LINE: Final = 1 << 20
-ARRAY: Final = "PM.npy"
-ARRAY_START: Final = b"\x93NUMPY"
-PM_FIELDS: Final = ("result", "runtime", "quality", "seed")
+ANSWER = re.compile(wrapper_answer.ANSWER, re.IGNORECASE)
+MEASURES = ("runtime", "quality")
+MOST_FILES = 1_000_000
+LONGEST_LINE = 1 << 20
+ARRAY = "PM.npy"
+ARRAY_START = b"\x93NUMPY"
+PM_FIELDS = ("result", "runtime", "quality", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,6 +311,4 @@ def _numbered(what: str, size: int) -> pl.Series:
     return pl.Series([f"{what}-{number:0{digits}d}" for number in range(size)])
 
 
-IMPORTER: Final = Importer(
-    name="acl", title="logs of AClib wrappers", recognise=_recognise, read=_read
-)
+IMPORTER = Importer(name="acl", title="logs of AClib wrappers", recognise=_recognise, read=_read)

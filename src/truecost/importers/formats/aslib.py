@@ -5,7 +5,6 @@ repetitions the runs.
 import io
 import re
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -17,12 +16,10 @@ from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 
-RUNS: Final = "algorithm_runs.arff"
-DESCRIPTION: Final = "description.txt"
-VALUE: Final = re.compile(
-    r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)"""
-)
-NEEDED: Final = ("instance_id", "repetition", "algorithm", "runstatus")
+RUNS = "algorithm_runs.arff"
+DESCRIPTION = "description.txt"
+VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)""")
+NEEDED = ("instance_id", "repetition", "algorithm", "runstatus")
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -211,6 +208,6 @@ def _repetitions(words: list[str | None]) -> pl.Series:
     return pl.Series(numbers.astype(np.int64))
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="aslib", title="ASlib (algorithm_runs.arff)", recognise=_recognise, read=_read
 )

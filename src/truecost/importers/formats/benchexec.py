@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,15 +23,15 @@ from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import
 from truecost.runs import Status, Trajectory
 
-DOCTYPE: Final = re.compile(rb"<!DOCTYPE\s+result\b|<result\b[^>]*\bbenchmarkname=")
-ENDINGS: Final = (".xml", ".xml.bz2", ".xml.gz")
-COST: Final = "cputime"
-PART: Final = 1 << 20
+DOCTYPE = re.compile(rb"<!DOCTYPE\s+result\b|<result\b[^>]*\bbenchmarkname=")
+ENDINGS = (".xml", ".xml.bz2", ".xml.gz")
+COST = "cputime"
+PART = 1 << 20
 # Which limit of a run set is the cutoff of which column.
-LIMITS: Final = {"cputime": "timelimit", "walltime": "walltimelimit"}
+LIMITS = {"cputime": "timelimit", "walltime": "walltimelimit"}
 # How status texts begin, upper case for what went wrong; an answer is none of these.
-FAILURES: Final = {"TIMEOUT": Status.TIMEOUT, "OUT OF MEMORY": Status.MEMORY}
-ANSWERS: Final = ("true", "false", "done")
+FAILURES = {"TIMEOUT": Status.TIMEOUT, "OUT OF MEMORY": Status.MEMORY}
+ANSWERS = ("true", "false", "done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +224,6 @@ def _names(parts: Sequence[tuple[str, ...]]) -> list[str]:
     return [" ".join(part[place] for place in chosen if part[place]) or "tool" for part in parts]
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="benchexec", title="BenchExec (XML, csv)", recognise=_recognise, read=_read
 )

@@ -8,7 +8,6 @@ instance has one seed for all configurations.
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -24,19 +23,19 @@ from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
-VARIABLE: Final = "iraceResults"
-EMPTY: Final = (
+VARIABLE = "iraceResults"
+EMPTY = (
     "expected runs in the log of irace, and it has none: irace writes them down when its first "
     "iteration ends."
 )
 # What irace's state says of a search that was stopped.
-INCOMPLETE: Final = "Incomplete"
-TOO_LITTLE: Final = "Not enough budget"
-MOSTLY: Final = 0.75
+INCOMPLETE = "Incomplete"
+TOO_LITTLE = "Not enough budget"
+MOSTLY = 0.75
 # The origin of a configuration that no cost had a part in.
-INITIAL: Final = "initial"
+INITIAL = "initial"
 # From here on, a multiple of the bound as a cost is a penalty that the target runner charges.
-LEAST_PENALTY: Final = 1.5
+LEAST_PENALTY = 1.5
 
 
 def read_log(path: Path) -> RValue:
@@ -406,4 +405,4 @@ def _origins(frame: RValue) -> dict[str, str]:
     }
 
 
-IMPORTER: Final = Importer(name="irace", title="irace (.Rdata)", recognise=_recognise, read=_read)
+IMPORTER = Importer(name="irace", title="irace (.Rdata)", recognise=_recognise, read=_read)

@@ -4,7 +4,6 @@
 
 import math
 from pathlib import Path
-from typing import Final
 
 from truecost.errors import InputError
 from truecost.importers.record import Options
@@ -70,6 +69,4 @@ def _recognise(candidate: Candidate) -> bool:
     return candidate.start.startswith(HEADER) and (marked or logged)
 
 
-IMPORTER: Final = Importer(
-    name="journal", title="journal of truecost", recognise=_recognise, read=_read
-)
+IMPORTER = Importer(name="journal", title="journal of truecost", recognise=_recognise, read=_read)

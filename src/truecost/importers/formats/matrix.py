@@ -1,7 +1,6 @@
 """Matrices of truecost: npz files. Parquet and csv ones are tables."""
 
 from pathlib import Path
-from typing import Final
 
 from truecost.errors import InputError
 from truecost.importers.record import Options
@@ -11,7 +10,7 @@ from truecost.matrix.imported import Import
 from truecost.runs import Trajectory
 
 # Files that the archives of Excel and LibreOffice begin with.
-WORKBOOK: Final = (b"[Content_Types].xml", b"xl/", b"_rels/", b"mimetypeapplication/vnd.oasis")
+WORKBOOK = (b"[Content_Types].xml", b"xl/", b"_rels/", b"mimetypeapplication/vnd.oasis")
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -36,6 +35,4 @@ def _read(path: Path, options: Options) -> Import:
     return Import(kind="matrix", matrix=matrix, trajectory=trajectory)
 
 
-IMPORTER: Final = Importer(
-    name="matrix", title="matrix of truecost", recognise=_recognise, read=_read
-)
+IMPORTER = Importer(name="matrix", title="matrix of truecost", recognise=_recognise, read=_read)

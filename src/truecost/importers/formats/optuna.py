@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,21 +27,21 @@ from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
-SQLITE: Final = b"SQLite format 3\0"
-TABLES: Final = frozenset({"studies", "study_directions", "trials", "trial_params", "trial_values"})
-STATES: Final = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
-DIRECTIONS: Final = ("NOT_SET", "MINIMIZE", "MAXIMIZE")
+SQLITE = b"SQLite format 3\0"
+TABLES = frozenset({"studies", "study_directions", "trials", "trial_params", "trial_values"})
+STATES = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
+DIRECTIONS = ("NOT_SET", "MINIMIZE", "MAXIMIZE")
 # Operations of a journal file, by Optuna's numbers.
 CREATE_STUDY, DELETE_STUDY, CREATE_TRIAL = 0, 1, 4
 # Of a trial: a parameter, its state and values, an intermediate value, a user or system attribute.
-CHANGES: Final = (5, 6, 7, 8, 9)
+CHANGES = (5, 6, 7, 8, 9)
 STEPS, VALUE = "steps", "value"
 # What a run on no instance in particular is called.
-WHOLE: Final = "objective"
-MOST_ROWS: Final = 20_000_000
-NUMERIC: Final = (int, float)
+WHOLE = "objective"
+MOST_ROWS = 20_000_000
+NUMERIC = (int, float)
 # What reading rows and values that are not as Optuna writes them may raise.
-DAMAGE: Final = (
+DAMAGE = (
     sqlite3.Error, KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError,
     RecursionError,
 )  # fmt: skip
@@ -445,6 +445,6 @@ def _fill(trial: Trial, entry: dict[str, Any]) -> None:
     trial.enqueued |= "fixed_params" in noted
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="optuna", title="Optuna (SQLite, journal)", recognise=_recognise, read=_read
 )

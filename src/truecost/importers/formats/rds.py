@@ -1,7 +1,6 @@
 """RDS files of R: a data frame that `saveRDS()` wrote, with a row for every run."""
 
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
@@ -38,4 +37,4 @@ def _read(path: Path, options: Options) -> Import:
     return frames.runs_of(table, options)
 
 
-IMPORTER: Final = Importer(name="rds", title="RDS of R", recognise=_recognise, read=_read)
+IMPORTER = Importer(name="rds", title="RDS of R", recognise=_recognise, read=_read)

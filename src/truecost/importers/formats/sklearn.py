@@ -9,7 +9,7 @@ costs are −score.
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,11 +22,11 @@ from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Trajectory
 
-FOLD: Final = re.compile(r"split(\d+)_test_(.+)")
+FOLD = re.compile(r"split(\d+)_test_(.+)")
 # Searches whose configurations are fixed before any score is seen; and those that race them.
-FIXED: Final = ("GridSearchCV", "RandomizedSearchCV")
-KEPT: Final = ("iter", "n_resources")
-HALVING: Final = ("HalvingGridSearchCV", "HalvingRandomSearchCV")
+FIXED = ("GridSearchCV", "RandomizedSearchCV")
+KEPT = ("iter", "n_resources")
+HALVING = ("HalvingGridSearchCV", "HalvingRandomSearchCV")
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -145,6 +145,6 @@ def _parameters(columns: Mapping[str, list[Any]], place: int) -> dict[str, Scala
     }
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="sklearn", title="scikit-learn (cv_results_)", recognise=_recognise, read=_read
 )

@@ -9,7 +9,7 @@ at different budgets are not costs of one thing.
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,17 +22,17 @@ from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_INSTANCE, NO_STATUS, Status, Step, Trajectory
 
-HISTORY: Final = "runhistory.json"
-FIELDS: Final = (
+HISTORY = "runhistory.json"
+FIELDS = (
     "config_id", "instance", "seed", "budget", "cost", "status", "starttime", "endtime",
     "additional_info",
 )  # fmt: skip
 # Rows as lists: up to 2.1 without, then with the CPU time after the time.
-LIST_PLACES: Final = {10: (0, 1, 2, 3, 4, 6, 7, 8, 9), 11: (0, 1, 2, 3, 4, 7, 8, 9, 10)}
+LIST_PLACES = {10: (0, 1, 2, 3, 4, 6, 7, 8, 9), 11: (0, 1, 2, 3, 4, 7, 8, 9, 10)}
 # SMAC's numbers; 0 is a trial that has not ended.
-STATUSES: Final = (NO_STATUS, Status.SOLVED, Status.CRASHED, Status.TIMEOUT, Status.MEMORY)
+STATUSES = (NO_STATUS, Status.SOLVED, Status.CRASHED, Status.TIMEOUT, Status.MEMORY)
 # Statuses of SMAC3 1.x, as numbers of 2.x.
-STATUSES_1: Final = {
+STATUSES_1 = {
     **dict.fromkeys(("RUNNING", "STOP", "DONOTADVANCE"), 0),
     "SUCCESS": 1,
     **dict.fromkeys(("CRASHED", "ABORT"), 2),
@@ -40,10 +40,10 @@ STATUSES_1: Final = {
     "MEMOUT": 4,
 }
 # How SMAC words the origin of a configuration that no cost had a part in.
-BLIND: Final = ("initial design", "random search", "acquisition function maximizer: random search")
-SORTED: Final = "(sorted)"
+BLIND = ("initial design", "random search", "acquisition function maximizer: random search")
+SORTED = "(sorted)"
 # How far below a folder SMAC's own is looked for: it writes name/seed/.
-DEEPEST: Final = 3
+DEEPEST = 3
 
 Columns = dict[str, list[Any]]
 
@@ -483,6 +483,4 @@ def _entries(value: Any, kind: type) -> dict[str, Any]:
     return {name: entry for name, entry in entries if isinstance(entry, kind)}
 
 
-IMPORTER: Final = Importer(
-    name="smac", title="SMAC3 (runhistory.json)", recognise=_recognise, read=_read
-)
+IMPORTER = Importer(name="smac", title="SMAC3 (runhistory.json)", recognise=_recognise, read=_read)

@@ -7,7 +7,6 @@ largest. Costs are running times, or with the objective quality the solution qua
 
 import re
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -19,8 +18,8 @@ from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
 from truecost.runs import NO_STATUS, Status, Step, Trajectory
 
-RUNS: Final = re.compile(r"runs_and_results(?:-it(\d+))?\.csv")
-COLUMNS: Final = {
+RUNS = re.compile(r"runs_and_results(?:-it(\d+))?\.csv")
+COLUMNS = {
     "configuration": "Run History Configuration ID",
     "instance": "Instance ID",
     "censored": "Censored?",
@@ -30,9 +29,9 @@ COLUMNS: Final = {
     "quality": "Run Quality",
     "status": "Run Result",
 }
-PAIR: Final = re.compile(r"([\w.@:-]+)='([^']*)'")
+PAIR = re.compile(r"([\w.@:-]+)='([^']*)'")
 # How far below a folder the state is looked for: SMAC writes scenario/state-run1/.
-DEEPEST: Final = 2
+DEEPEST = 2
 
 
 def _state(path: Path) -> Path | None:
@@ -159,6 +158,6 @@ def _parameters(state: Path) -> dict[str, dict[str, Scalar]]:
     return parameters
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="smac2", title="SMAC 2, ParamILS (state folders)", recognise=_recognise, read=_read
 )

@@ -6,7 +6,7 @@ status, and beside it configurations.csv with the values of the parameters.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -17,8 +17,8 @@ from truecost.matrix import provenance
 from truecost.matrix.files import PACKED
 from truecost.matrix.imported import Import, Scalar
 
-CAVE: Final = "runhistory.csv"
-CAVE_CONFIGURATIONS: Final = "configurations.csv"
+CAVE = "runhistory.csv"
+CAVE_CONFIGURATIONS = "configurations.csv"
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -57,6 +57,6 @@ def _parameters(table: pl.DataFrame) -> dict[str, dict[str, Scalar]]:
     }
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="table", title="tables (csv, tsv, parquet)", recognise=_recognise, read=_read
 )

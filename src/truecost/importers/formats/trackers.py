@@ -10,7 +10,7 @@ configuration. The cost is the metric that is asked for, or the only one.
 import json
 import re
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -22,19 +22,19 @@ from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
 
 # The tool, the prefix of its parameters, that of its metrics, and a column that only it has.
-TOOLS: Final = (
+TOOLS = (
     ("Ray Tune", "config/", "", "trial_id"),
     ("MLflow", "params.", "metrics.", "run_id"),
     ("Weights & Biases", "config.", "summary.", ""),
     ("Optuna", "params_", "value", "datetime_start"),
 )
 # Columns of numbers that are no metrics.
-ABOUT: Final = re.compile(
+ABOUT = re.compile(
     r"(?i)(iterations?_.*|time_.*|.*_since_restore|timestamp|training_iteration|pid|date|_.*"
     r"|runtime|created|logdir|done|hostname|node_ip|episodes_total|timesteps_total|checkpoint_.*)"
 )
-STATUS: Final = ("status", "State", "state")
-MEANING: Final = {
+STATUS = ("status", "State", "state")
+MEANING = {
     "TERMINATED": "success",
     "PRUNED": "crashed",
     "WAITING": "running",
@@ -42,8 +42,8 @@ MEANING: Final = {
 
 
 # W&B's own: dictionaries of a run, and columns that its page alone writes.
-DICTIONARIES: Final = ("config", "summary")
-FROM_A_PAGE: Final = frozenset({"State", "Created", "Runtime", "Sweep"})
+DICTIONARIES = ("config", "summary")
+FROM_A_PAGE = frozenset({"State", "Created", "Runtime", "Sweep"})
 
 
 def _tool(columns: list[str]) -> tuple[str, str, str] | None:
@@ -159,7 +159,7 @@ def _numeric(table: pl.DataFrame, column: str) -> bool:
         return False
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="trackers",
     title="Ray Tune, MLflow, W&B, Optuna (tables)",
     recognise=_recognise,

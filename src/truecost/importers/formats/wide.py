@@ -9,7 +9,7 @@ files, else from the sizes: there are more instances than solvers, as a rule.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,22 +23,22 @@ from truecost.matrix.families import WEIGHTS
 from truecost.matrix.imported import Import
 
 # What the column of names is called, beyond the names a long table has for it.
-INSTANCES: Final = (*frames.GUESSES["instance"], "hash", "file", "filename", "formula")
-CONFIGURATIONS: Final = frames.GUESSES["configuration"]
-NAMES: Final = (*CONFIGURATIONS, *INSTANCES, "name", "id")
-MISSING: Final = ("", "na", "nan", "none", "null", "-", "timeout", "memout", "unknown", "to", "mo")
-NUMBER: Final = r"(?i)^[+-]?(\d[\d,]*\.?\d*|[.,]\d+)(e[+-]?\d+)?$|^[+-]?inf(inity)?$"
-FILE: Final = re.compile(r"/|\.\w{2,4}$")
+INSTANCES = (*frames.GUESSES["instance"], "hash", "file", "filename", "formula")
+CONFIGURATIONS = frames.GUESSES["configuration"]
+NAMES = (*CONFIGURATIONS, *INSTANCES, "name", "id")
+MISSING = ("", "na", "nan", "none", "null", "-", "timeout", "memout", "unknown", "to", "mo")
+NUMBER = r"(?i)^[+-]?(\d[\d,]*\.?\d*|[.,]\d+)(e[+-]?\d+)?$|^[+-]?inf(inity)?$"
+FILE = re.compile(r"/|\.\w{2,4}$")
 # Numbers of the rows, which spreadsheets and pandas add.
-COUNTER: Final = re.compile(r"(?i)|unnamed: \d+|index|row|#")
+COUNTER = re.compile(r"(?i)|unnamed: \d+|index|row|#")
 # As many rows are looked at to recognise one.
-ROWS: Final = 20
+ROWS = 20
 # The largest value, if this many cells and this share of them have it: not solved.
-MARKED_CELLS: Final = 3
-MARKED: Final = 0.02
+MARKED_CELLS = 3
+MARKED = 0.02
 # Penalty factors in use, and how close to the cutoff the slowest solved run comes.
-FACTORS: Final = (2, 10)
-CLOSE: Final = 0.95
+FACTORS = (2, 10)
+CLOSE = 0.95
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -199,6 +199,6 @@ def _unsolved(column: pl.Series, options: Options) -> tuple[Options, list[str]]:
     ]
 
 
-IMPORTER: Final = Importer(
+IMPORTER = Importer(
     name="wide", title="wide tables (a column for each solver)", recognise=_recognise, read=_read
 )
