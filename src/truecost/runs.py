@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -48,6 +49,14 @@ NO_INSTANCE: Final = "(no instance)"
 def status_counts(statuses: Any) -> dict[str, int]:
     """How many in an array of statuses there are of each, by their labels."""
     return {status.label: int((statuses == status).sum()) for status in Status}
+
+
+def number_or_nan(value: Any) -> float:
+    """A number that may be anything in a file; what is not one is NaN."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -278,6 +278,11 @@ def terms_for(scenario: Scenario, entry: Entry, budget: Budget, asked: Request) 
             "expected a list of instances and a `budget` in runs, 400runs for instance: for "
             "statements about these instances the number of runs is fixed beforehand."
         )
+    if these and asked.population is not None and asked.population < number:
+        raise InputError(
+            f"expected a `population` of at least the {number:,} instances to run on, got "
+            f"{asked.population:,}."
+        )
     if runs is None:
         # Looks at rounds that the budget never reaches would cost a part of delta for nothing.
         rounds = budget.amount / (2 * number) if budget.unit == "runs" else math.inf
@@ -311,17 +316,8 @@ def terms_for(scenario: Scenario, entry: Entry, budget: Budget, asked: Request) 
         margin=asked.margin,
         sampled="family" if asked.sampled == "family" else "instance",
         about="these" if these else "new",
-        population=_population(asked.population, number) if these else None,
+        population=(asked.population or number) if these else None,
     )
-
-
-def _population(given: int | None, instances: int) -> int:
-    if given is not None and given < instances:
-        raise InputError(
-            f"expected a `population` of at least the {instances:,} instances to run on, got "
-            f"{given:,}."
-        )
-    return given or instances
 
 
 def _primary(scenario: Scenario, asked: Request) -> Primary:

@@ -129,19 +129,18 @@ def _polars(frame: Any) -> pl.DataFrame:
         index = getattr(frame, "index", None)
         if index is not None and (any(index.names) or index.dtype.kind == "O"):
             frame = frame.reset_index()
+        # What is missing there, NaN in a column of words among it, is None here.
+        columns = {name: frame[name].astype(object) for name in frame.columns}
         return pl.DataFrame(
-            {str(name): pl.Series(_values(frame[name]), strict=False) for name in frame.columns}
+            {
+                str(name): pl.Series(column.where(column.notna(), None).tolist(), strict=False)
+                for name, column in columns.items()
+            }
         )
     except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"expected a data frame of polars or pandas, and it cannot be read ({error!r:.80})."
         ) from error
-
-
-def _values(column: Any) -> list[Any]:
-    """A column of pandas, None for what is missing there."""
-    # In a column of words that may be NaN.
-    return column.astype(object).where(column.notna(), None).tolist()  # type: ignore[no-any-return]
 
 
 def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import:

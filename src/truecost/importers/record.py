@@ -215,14 +215,6 @@ def _places(table: "pl.DataFrame") -> "pl.Expr":
     return pl.col("seed").rank("dense").over("instance" if in_line else cell).cast(pl.Int64) - 1
 
 
-def number_or_nan(value: Any) -> float:
-    """A number that may be anything in a file; what is not one is NaN."""
-    try:
-        return float(value) if not isinstance(value, bool) else np.nan
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-
-
 def only_folder(path: Path, pattern: str, deepest: int, tool: str) -> Path | None:
     """The only folder with a file like that, the highest below this one; None if there is none."""
     for depth in range(deepest + 1):

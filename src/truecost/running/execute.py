@@ -163,7 +163,11 @@ class Caller:
                 f"; {dropped / 1e6:,.3g} MB in the middle of the output were dropped, perhaps with "
                 "it: print less, or raise limits.output"
             )
-        return replace(answer, detail=_explained(detail, exit_code, stderr))
+        how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
+        errors = stderr.decode("utf-8", "replace").splitlines()
+        last = next((line.strip()[:200] for line in reversed(errors) if line.strip()), "")
+        parts = [detail, how if exit_code != 0 or not detail else "", last]
+        return replace(answer, detail="; ".join(part for part in parts if part))
 
     def _load(self, key: str) -> Callable[..., Any]:
         """The function that 'file.py:name' names."""
@@ -191,16 +195,6 @@ def _texts(reference: str, words: Any) -> list[str]:
     ):
         raise InputError(f"{reference}: expected a list of texts, got {words!r:.80}.")
     return words
-
-
-def _explained(detail: str, exit_code: int, stderr: bytes) -> str:
-    """The detail, how the process ended, and the last line it wrote to standard error."""
-    lines = [
-        line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()
-    ]
-    how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
-    parts = [detail, how if exit_code != 0 or not detail else "", lines[-1][:200] if lines else ""]
-    return "; ".join(part for part in parts if part)
 
 
 def execute(

@@ -29,6 +29,7 @@ from ConfigSpace.hyperparameters import FloatHyperparameter, IntegerHyperparamet
 from ConfigSpace.types import NotSet
 
 from truecost.errors import InputError
+from truecost.runs import number_or_nan
 from truecost.space.files import (
     CONDITION,
     DECIMALS,
@@ -341,7 +342,7 @@ def _taken(parameter: Any, value: Any) -> Any:
     if listed := (parameter.value,) if constant else values_of(parameter):
         legal = [plain(one) for one in listed if one == value or str(one) == str(value)]
     else:
-        number = _number_in(value)
+        number = number_or_nan(value)
         whole = isinstance(parameter, IntegerHyperparameter)
         fits = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
         legal = [int(number) if whole else number] if fits else []
@@ -351,14 +352,6 @@ def _taken(parameter: Any, value: Any) -> Any:
             f"{value!r:.80}."
         )
     return legal[0]
-
-
-def _number_in(value: Any) -> float:
-    """The number that a log wrote, NaN where it wrote none."""
-    try:
-        return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _sample(parameter: Parameter, rng: np.random.Generator, decimals: int) -> Any:

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
+from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import npz
 from truecost.matrix.imported import Import, Scalar
 from truecost.running import wrapper_answer
 from truecost.running.wrapper_answer import WrapperAnswer
-from truecost.runs import NO_STATUS, Status, Trajectory
+from truecost.runs import NO_STATUS, Status, Trajectory, number_or_nan
 
 # In a log, something may stand before the answer: the time, or who prints it.
 ANSWER = re.compile(wrapper_answer.ANSWER, re.IGNORECASE)

@@ -11,10 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, number_or_nan, status_of
+from truecost.importers.record import Options, charge, matrix_of, status_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import
-from truecost.runs import Status, Trajectory
+from truecost.runs import Status, Trajectory, number_or_nan
 
 RUNS = "algorithm_runs.arff"
 DESCRIPTION = "description.txt"

@@ -18,10 +18,10 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.importers import packed
-from truecost.importers.record import Options, charge, matrix_of, number_or_nan
+from truecost.importers.record import Options, charge, matrix_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import
-from truecost.runs import Status, Trajectory
+from truecost.runs import Status, Trajectory, number_or_nan
 
 DOCTYPE = re.compile(rb"<!DOCTYPE\s+result\b|<result\b[^>]*\bbenchmarkname=")
 ENDINGS = (".xml", ".xml.bz2", ".xml.gz")
@@ -74,7 +74,12 @@ def _read(path: Path, options: Options) -> Import:
     made = [row for row in rows if row.columns.get("status")]
     if not made:
         raise InputError("expected runs with a status in the results of BenchExec, got none.")
-    title = _column(made, options.objective or COST)
+    title = options.objective or COST
+    titles = list(dict.fromkeys(name for row in made for name in row.columns))
+    if title not in titles:
+        raise InputError(
+            f"expected one of the columns {', '.join(titles):.200} as `objective`, got {title!r}."
+        )
     values = np.array([number_or_nan(_plain(row.columns.get(title, ""))) for row in made])
     statuses = np.array([_status(row.columns) for row in made], dtype=np.int8)
     measured = ~(np.isnan(values) & (statuses == Status.SOLVED))
@@ -177,15 +182,6 @@ def _table_rows(content: bytes) -> Iterator[Row]:
 def _plain(value: str) -> str:
     """A number without its unit."""
     return re.sub(r"(?<=[\d.])\s*[A-Za-z]+$", "", value.strip())
-
-
-def _column(rows: Sequence[Row], wanted: str) -> str:
-    titles = list(dict.fromkeys(title for row in rows for title in row.columns))
-    if wanted not in titles:
-        raise InputError(
-            f"expected one of the columns {', '.join(titles):.200} as `objective`, got {wanted!r}."
-        )
-    return wanted
 
 
 def _status(columns: dict[str, str]) -> Status:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, number_or_nan, only_folder
+from truecost.importers.record import Options, charge, matrix_of, only_folder
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
-from truecost.runs import NO_INSTANCE, NO_STATUS, Status, Step, Trajectory
+from truecost.runs import NO_INSTANCE, NO_STATUS, Status, Step, Trajectory, number_or_nan
 
 HISTORY = "runhistory.json"
 FIELDS = (
