@@ -33,7 +33,8 @@ from truecost.campaigns.spending import KEPT
 from truecost.campaigns.terms import SCOPES
 from truecost.errors import InputError
 from truecost.journal import searchlog
-from truecost.journal.journal import Journal, refuse_changes
+from truecost.journal.design import refuse_changes
+from truecost.journal.journal import Journal
 from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
@@ -312,10 +313,10 @@ def _begin(
         ("the seed", seed, settings.seed),
         ("the metric", scenario.metric.model_dump_json(), settings.metric),
     ]
-    refuse_changes(book, "search", given, "every decision depends on it")
+    refuse_changes(book.path, "search", given, "every decision depends on it")
     refuse_missing(campaign, settings, "search")
     given = [(name, value, getattr(settings, name)) for name, value in statement.items()]
-    refuse_changes(book, "search", given, "it is fixed before any cost is seen")
+    refuse_changes(book.path, "search", given, "it is fixed before any cost is seen")
     before = searchlog.start_of(book)
     if start and [first.name for first in start] != [first.name for first in before]:
         raise InputError(

@@ -27,7 +27,7 @@ from truecost.campaigns.recorded import Runner, refuse_missing
 from truecost.campaigns.terms import contestants_of, unseen
 from truecost.errors import InputError
 from truecost.journal import searchlog
-from truecost.journal.journal import refuse_changes
+from truecost.journal.design import refuse_changes
 from truecost.journal.searchlog import Settings
 from truecost.judge.assess import assess
 from truecost.judge.assessment import Assessment
@@ -259,7 +259,7 @@ def _settings(
     if budget is not None:
         before_budget = Budget(amount=settings.budget, unit=settings.unit)
         given.append(("the budget", str(budget), str(before_budget)))
-    refuse_changes(book, "study", given, "its runs depend on it")
+    refuse_changes(book.path, "study", given, "its runs depend on it")
     refuse_missing(campaign, settings, "study")
     return settings
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from truecost.campaigns.budget import Budget
 from truecost.errors import InputError
 from truecost.journal import validationlog
-from truecost.journal.journal import Journal, refuse_changes
+from truecost.journal.design import refuse_changes
+from truecost.journal.journal import Journal
 from truecost.journal.validationlog import Terms
 from truecost.judge.evidence import incumbent_of
 from truecost.judge.question import Margin, Primary
@@ -365,7 +366,7 @@ def check_terms(book: Journal, terms: Terms, now: Terms, asked: Request) -> None
             ("how many instances:", now.planned, terms.planned),
             ("the population", now.population, terms.population),
         ]
-    refuse_changes(book, "validation", given, "it must not be changed once costs were seen")
+    refuse_changes(book.path, "validation", given, "it must not be changed once costs were seen")
 
 
 def training_runs(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:

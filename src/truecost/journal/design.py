@@ -1,5 +1,6 @@
-"""What a journal is begun with: its scenario, and what is to be run."""
+"""What a journal is begun with: its scenario, what is to be run, and what must not change."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -68,3 +69,15 @@ def stored(path: Path, text: str, kind: type[Stored], what: str) -> Stored:
         raise InputError(
             f"{path}: expected {what}, and they cannot be read ({key}: {problem['msg']})."
         ) from error
+
+
+def refuse_changes(path: Path, begun: str, given: Iterable[tuple[str, Any, Any]], why: str) -> None:
+    """Refuse what differs from what was begun in a journal: (what, now, before), None for what was
+    not asked for.
+    """
+    for what, now, before in given:
+        if now is not None and now != before:
+            raise InputError(
+                f"{path}: expected what the {begun} was begun with, {what} {before}, got "
+                f"{now}: {why}. Leave it as it was, or begin another `journal`."
+            )

@@ -491,17 +491,3 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def refuse_changes(
-    journal: Journal, begun: str, given: Iterable[tuple[str, Any, Any]], why: str
-) -> None:
-    """Refuse what differs from what was begun in a journal: (what, now, before), None for what was
-    not asked for.
-    """
-    for what, now, before in given:
-        if now is not None and now != before:
-            raise InputError(
-                f"{journal.path}: expected what the {begun} was begun with, {what} {before}, got "
-                f"{now}: {why}. Leave it as it was, or begin another `journal`."
-            )

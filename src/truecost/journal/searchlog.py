@@ -253,7 +253,10 @@ def trajectory_of(journal: Journal) -> Trajectory:
         rows = journal.rows(f"SELECT s.runs, c.name {STEPS} ORDER BY s.number")
         default = journal.rows(f"SELECT c.name {PROPOSALS} LIMIT 1")
         looks = journal.rows("SELECT count(*) FROM steps WHERE reason LIKE ?", f"{JUDGED}%")[0][0]
-    settings, steps = settings_of(journal), list[Step]()
+    settings, fixed, steps = settings_of(journal), None, list[Step]()
+    if settings is not None:
+        population = len(settings.held_out) if settings.about == "these" else None
+        fixed = Fixed(settings.margin, settings.sampled, settings.about, population)
     for runs, name in rows:
         if not steps or steps[-1].configurations != (name,):
             steps.append(Step(runs, (name,)))
@@ -265,14 +268,8 @@ def trajectory_of(journal: Journal) -> Trajectory:
         incumbent=steps[-1].configurations[0] if steps else None,
         steps=tuple(steps),
         looks=max(1, looks),
-        fixed=None if settings is None else fixed_by(settings),
+        fixed=fixed,
     )
-
-
-def fixed_by(settings: Settings) -> Fixed:
-    """What statements about the result are to be about."""
-    population = len(settings.held_out) if settings.about == "these" else None
-    return Fixed(settings.margin, settings.sampled, settings.about, population)
 
 
 def origins_of(journal: Journal) -> dict[str, str]:
