@@ -1,6 +1,7 @@
 """`truecost compare`: two versions of a solver on their common instances."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ from commands import Run
 
 import truecost as tc
 from truecost.errors import InputError
+
+DATA = Path(__file__).parent / "data"
 
 
 def version(path: Path, factor: float, first: int = 0, last: int = 60, spread: float = 0.1) -> None:
@@ -181,3 +184,30 @@ def test_tables_of_one_solver(tmp_path: Path, run: Run) -> None:
     # Two runs on an instance may be of two solvers, which nothing tells apart.
     (tmp_path / "main.csv").write_text("instance,time\na,1\na,2\n")
     assert "expected a column for the configuration" in run("info", paths[0]).stderr
+
+
+def test_an_instance_under_two_names_is_paired_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of a file would count as independent instances, and limits be wrong too often."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("the same\n")
+    names = ["a", "./a", "b", "c"]
+    matrix = tc.CostMatrix(np.arange(8.0).reshape(2, 4, 1), ["v1", "v2"], names, 0, 10)
+    old, new = (matrix.select(configurations=[name]) for name in matrix.configurations)
+    assessment = tc.compare(old, new)
+    assert assessment.matrix.instances == ("a", "c")
+    assert list(assessment.log.left_out.values()) == [4]
+
+
+def test_what_reading_left_out_is_said(tmp_path: Path, run: Run) -> None:
+    """Runs that were dropped when a version was read would go missing without a word."""
+    shutil.copytree(DATA / "smac" / "instances", tmp_path / "run")
+    history = tmp_path / "run" / "runhistory.json"
+    content = json.loads(history.read_text())
+    trials = content["data"]
+    trials[-1]["status"] = 0  # still running
+    history.write_text(json.dumps(content))
+    ended = run("compare", f"{tmp_path}/run:1", f"{tmp_path}/run:12", "--low", "0", "--high", "3")
+    assert "1 run left out" in " ".join(ended.stdout.split())

@@ -237,7 +237,7 @@ def compare(
     False
     """
     logs = [judging.as_log(read_runs(runs, **reading)) for runs in (old, new)]
-    log = paired(logs[0], logs[1], names, labels)
+    log, _ = named_once(paired(logs[0], logs[1], names, labels), None)
     tuned = log.trajectory.proposed == "adaptively"
     return judging.assess(
         log,

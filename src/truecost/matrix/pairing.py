@@ -72,10 +72,11 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
         if alone := len(log.matrix.instances) - len(common):
             notes.append(f"Instances that only {label} has runs on, left out: {alone:,}.")
     # What holds for both is said once.
-    shared = [note for note in old.notes if note in new.notes]
+    read = [_notes(log) for log in logs]
+    shared = [note for note in read[0] if note in read[1]]
     notes += shared
-    for label, log in zip(called, logs, strict=True):
-        notes += [f"{label}: {note}" for note in log.notes if note not in shared]
+    for label, own in zip(called, read, strict=True):
+        notes += [f"{label}: {note}" for note in own if note not in shared]
     return Import(
         kind="compared",
         matrix=matrix,
@@ -87,6 +88,15 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
         },
         notes=tuple(notes),
     )
+
+
+def _notes(log: Import) -> list[str]:
+    """What was left out or assumed when a log was read."""
+    dropped = [
+        f"{count:,} {'run' if count == 1 else 'runs'} left out: {reason}."
+        for reason, count in log.left_out.items()
+    ]
+    return [*dropped, *log.notes]
 
 
 def _picked(log: Import, name: str | None, label: str) -> str:
