@@ -92,7 +92,9 @@ def test_test_instances_that_were_trained_on_are_told(tmp_path: Path, run: Run) 
     )  # one file listed twice is one instance with two runs
     said = json.loads(run("info", path, "--json").stdout)
     assert said["incumbent"]["true_cost"] == pytest.approx((5 + (7 + 9) / 2) / 2)
-    assert "Training used 1 of these instances" in " ".join(run("info", path).stdout.split())
+    for command in ("info", "audit", "certify"):
+        words = " ".join(run(command, path).stdout.split())
+        assert words.count("Training used 1 of the 3 test instances") == 1, command
 
 
 def test_an_instance_listed_twice_is_one(tmp_path: Path) -> None:
@@ -139,6 +141,7 @@ def table(
         ("configuration,instance,cost\na,i,inf\nb,i,inf\n", "every run failed without a cost"),
         ("configuration,instance,cost\na,i,-inf\nb,i,1\n", "got -inf"),
         ("configuration,instance,cost\na,i,1e200\nb,i,1\n", "too large to be squared"),
+        ("configuration,instance,cost\na,i,1e-200\nb,i,3e-200\n", "give them in a smaller unit"),
         (
             "configuration;instance;cost\na;i;1,500\nb;i;2,500\n",
             "write decimals with a point, 1.500",

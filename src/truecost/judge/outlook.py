@@ -190,6 +190,11 @@ def reach_of(assessment: "Assessment", what: str, *, power: float = 0.8) -> Reac
     paired = quantity.even is not None
     if paired and default is None:
         raise InputError(f"Expected a `default` to show {kind} against, and none is known.")
+    if paired and configuration == default:
+        raise InputError(
+            f"Expected a `configuration` that is not the default to show {kind} of, and none of "
+            "these costs less than the default: name one."
+        )
     if selected == "tuned":
         raise InputError(
             f"Expected runs that did not select the configuration, to forecast {kind} from, and "

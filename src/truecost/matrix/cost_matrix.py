@@ -40,6 +40,8 @@ FIELDS = (
 )  # fmt: skip
 # Squares of costs are summed; what is larger than this would overflow.
 LARGEST = 1e150
+# Squares of smaller costs are 0, and so would be their variances.
+SMALLEST = 1e-150
 
 
 class CostMatrix:
@@ -131,6 +133,11 @@ class CostMatrix:
         least, most = np.fmin.reduce(self.costs, axis=None), np.fmax.reduce(self.costs, axis=None)
         if not (max(self.low, -LARGEST) <= least and most <= min(self.high, LARGEST)):
             self._refuse_cost()
+        if 0 < (largest := max(-least, most)) < SMALLEST:
+            raise InputError(
+                f"Expected costs that can be squared, got at most {largest:g}, whose square is 0: "
+                "give them in a smaller unit."
+            )
         for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
             if values is not None and values.shape != shape:
                 raise InputError(

@@ -105,9 +105,6 @@ def origin(case: Case) -> str:
         sizes = counted(len(test.configurations), "configuration")
         total, where = int(test.counts().sum()), counted(len(test.instances), "instance")
         text += f" Test runs: {total:,} of {sizes} on {where}."
-        fresh = 0 if assessment.fresh is None else len(assessment.fresh.instances)
-        if known := len(test.instances) - fresh:
-            text += f" Training used {known:,} of these instances: they do not count as test runs."
     return text
 
 
@@ -151,7 +148,21 @@ def left_out(assessment: Assessment) -> list[str]:
     """Return what was left out or assumed when the runs were read."""
     dropped = assessment.log.left_out.items()
     lines = [f"{counted(count, 'run')} left out: {reason}." for reason, count in dropped]
-    return [*lines, *assessment.log.notes]
+    return [*lines, *_trained_on(assessment), *assessment.log.notes]
+
+
+def _trained_on(assessment: Assessment) -> list[str]:
+    """Return how many test instances are not new."""
+    if assessment.test is None:
+        return []
+    total = len(assessment.test.instances)
+    known = total - (0 if assessment.fresh is None else len(assessment.fresh.instances))
+    if not known:
+        return []
+    used = f"{known:,} of the {counted(total, 'test instance')}"
+    if assessment.scope.unit == "family":
+        used = f"the families of {used}"
+    return [f"Training used {used}: runs on these do not count as test runs."]
 
 
 def stopped_early(matrix: CostMatrix) -> str | None:
@@ -261,7 +272,8 @@ def _notes(case: Case, top: int) -> list[str]:
             f"Configurations have runs on different instances: training {case.scale.noun}s "
             "are adjusted for instance difficulty, as if all had been run on all."
         )
-    if case.assessment.censored.any():
+    listed = costs.order[: max(top, 1)]
+    if (costs.lowest[listed] < costs.training[listed]).any():
         notes.append(
             "A range of a training cost: with censored runs at their caps, and at the maximum."
         )
