@@ -922,3 +922,98 @@ def test_hashes_are_no_names(run: Run, tmp_path: Path) -> None:
         text = " ".join(run(*command).stdout.split())
         assert expected in text, text
         assert ("0fa88eb8a1" in text) == ("0fa88eb8a1" in command[-1]), text
+
+
+def tuned(folder: Path, costs: Any, names: list[str] | None = None) -> Path:
+    """A log of irace with these costs, configurations × instances, of which the best won."""
+    numbers, places = (range(1, 1 + size) for size in np.shape(costs))
+    rows = list(map(str, places))
+    pairs = {"instance": r.integers(places), "seed": r.integers(places)}
+    state = {".irace": r.environment({"instancesList": r.listing(pairs)})}
+    best = r.integers([1 + int(np.mean(costs, axis=1).argmin())])
+    content = r.irace_log(
+        scenario={"instances": r.strings(names or [f"{row}.txt" for row in rows])},
+        experiments=r.matrix(np.transpose(costs).tolist(), rows, list(map(str, numbers))),
+        state=r.listing(state),
+        allElites=r.listing([best]),
+        iterationElites=best,
+        allConfigurations=r.listing(
+            {
+                ".ID.": r.integers(numbers),
+                "x": r.doubles([float(number) for number in numbers]),
+                ".PARENT.": r.integers([r.NA, *[1] * (len(numbers) - 1)]),
+            }
+        ),
+        experimentLog=None,
+        testing=None,
+    )
+    path = folder / "irace.Rdata"
+    path.write_bytes(content)
+    return path
+
+
+def test_uneven_runs_are_not_called_a_race() -> None:
+    """Holes in a table would be called a race, and only new instances be offered as a remedy."""
+    costs = lognormal(4, 30, 1)
+    costs[np.random.default_rng(2).random(costs.shape) < 0.3] = NAN
+    matrix = matrix_of(costs, 0, 100)
+    for asked in (LIST, {"default": "c0"}):
+        text = said_of(matrix, **asked)
+        assert "the number of runs may depend on costs, as in a race" in text
+        assert "in a race the instances" not in text
+        advice = steps_of(Case(assess(matrix, **asked), Context()))[0]
+        assert advice.startswith("If the number of runs did not depend on costs, say so (`raced=")
+        # The advice works.
+        assert assess(matrix, **asked, raced=False).statements
+    assert "in a race the instances" in said_of(matrix, **LIST, raced=True)
+
+
+def test_less_than_one_per_cent_is_not_zero(tmp_path: Path) -> None:
+    """A cost that is expected to rise would be said to rise by "about 0 %"."""
+    rng = np.random.default_rng(1)
+    costs = 100 + rng.normal(0, 0.3, (6, 12))
+    assessment = assess(import_runs(tuned(tmp_path, costs)))
+    assert 0 < assessment.optimism.selection_error < 0.5
+    text = words_of(audited(assessment, Context()))
+    assert "suggests less than 1 % more" in text
+    assert "about 0 %" not in text
+
+
+def test_lines_to_copy_say_what_to_put_in(tmp_path: Path, run: Run) -> None:
+    """A command about test.txt would ask to replace test/*, which does not stand in it."""
+    names = [f"p{i} --size {i}" for i in range(12)]
+    path = tuned(tmp_path, lognormal(3, 12), names)
+    text = " ".join(run("audit", path, "--splits", 20).stdout.split())
+    assert "(test.txt lists yours, one per line" in text
+    assert "test/*" not in text
+
+
+def test_ranges_are_explained_where_there_are_some(run: Run, tmp_path: Path) -> None:
+    """A table without a range would end with what a range means."""
+    costs = np.tile(np.arange(1.0, 9.0), (3, 1))[..., np.newaxis]
+    statuses = np.full(costs.shape, Status.SOLVED, dtype=np.int8)
+    statuses[2, 0] = Status.CENSORED
+    matrix_of(costs + np.arange(3)[:, np.newaxis, np.newaxis], 0, 100).replace(
+        statuses=statuses
+    ).save(tmp_path / "runs.npz")
+    few, all_rows = (run("info", tmp_path / "runs.npz", "--top", top).stdout for top in (2, 3))
+    assert "A range of a training cost" not in few
+    assert "A range of a training cost" in all_rows
+
+
+def test_unknown_numbers_have_no_unit(tmp_path: Path, run: Run) -> None:
+    """A number that is not known would be shown as "– s"."""
+    path = tmp_path / "runs.csv"
+    rows = [f"c{c},i{i},{1 + i * (3 - c)}" for c in range(3) for i in range(12)]
+    path.write_text("\n".join(["configuration,instance,runtime", *rows, ""]))
+    printed = run("audit", path, "--cutoff", 50, "--all", "--default", "c0").stdout
+    assert "PAR10 s" in printed
+    assert "– PAR10" not in printed
+
+
+def test_the_default_is_not_forecast_against_itself(tmp_path: Path, run: Run) -> None:
+    """Where the default has the lowest cost, a plan would complain of a name given twice."""
+    matrix_of(np.full((3, 9, 1), 2.0), 0, 10).save(tmp_path / "runs.npz")
+    ended = run("plan", tmp_path / "runs.npz", "--show", "mean", "--default", "c0")
+    assert ended.returncode == 2
+    assert "none of these costs less than the default" in ended.stderr

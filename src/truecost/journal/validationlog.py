@@ -163,10 +163,14 @@ def import_of(journal: Journal, metric: Metric | None = None) -> Import:
         parameters={names[name]: values for name, values in journal.configurations().items()},
         test=test,
         left_out={reason: late} if late else {},
-        notes=(
-            f"{terms.used:,} instances were left out of the validation: the log has runs on them.",
-        ),
+        notes=(_left_out(terms.used),) if terms.used else (),
     )
+
+
+def _left_out(used: int) -> str:
+    """Say how many of the instances were not new."""
+    were, them = ("instance was", "it") if used == 1 else ("instances were", "them")
+    return f"{used:,} {were} left out of the validation: the log has runs on {them}."
 
 
 def _whole_families(journal: Journal, test: CostMatrix) -> CostMatrix:

@@ -74,6 +74,8 @@ ONE_LOOK_ONLY = (
     "statements about these instances, or with weights, take one look, at a number of runs that "
     "was fixed beforehand"
 )
+# What to do where uneven runs look like a race and nobody has said that they come from one.
+IF_NOT_RACED = "if the number of runs did not depend on costs, say so (`raced=False`)"
 NO_PART = "these instances are all there are: none can be kept to choose by; say how it was chosen"
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves,
 # and the choice hardly suffers (`python -m bench.shares`).
@@ -391,8 +393,7 @@ def _on_part(
         return Refusal(f"runs were stopped at a cap that may depend on other instances, {apart}")
     if stopped:
         return Refusal(
-            f"the number of runs may depend on costs, as in a race, {apart}. If it does not, say "
-            "so (`raced=False`)"
+            f"the number of runs may depend on costs, as in a race, {apart}; {IF_NOT_RACED}"
         )
     units = units_of(matrix, scope)
     number = len(units.instances)

@@ -9,7 +9,7 @@ from truecost.arrays import IntArray
 from truecost.errors import Refusal
 from truecost.judge import looks
 from truecost.judge.costs import first_runs
-from truecost.judge.evidence import Evidence
+from truecost.judge.evidence import IF_NOT_RACED, UNSORTED, Evidence
 from truecost.matrix import CostMatrix
 
 # Families count whole, or when to stop could depend on their costs.
@@ -42,6 +42,13 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
     used = counts > 0
     for name, row in zip(names, used, strict=True):
         if not row.any() or not row[: int(row.sum())].all():
+            if evidence.condition == UNSORTED:
+                # Nobody has said that it was a race: uneven runs look like one.
+                return Refusal(
+                    "the number of runs may depend on costs, as in a race, and limits for races "
+                    f"need the instances of {name!r} in the order of the others, from the first; "
+                    f"{IF_NOT_RACED}"
+                )
             return Refusal(
                 f"in a race the instances of {name!r} did not come in the order of the others, "
                 "from the first, and a limit that holds at all times needs that; take runs on new "

@@ -78,6 +78,11 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:,.{digits}f} %".replace("-", "−") if math.isfinite(share) else "–"
 
 
+def about_percent(share: float) -> str:
+    """Write an estimated share above 0, which "about 0 %" would call none at all."""
+    return "less than 1 %" if 0 < share < 0.005 else f"about {percent(share)}"
+
+
 def share_at_least(share: float) -> str:
     """Write a lower limit of a share in whole per cent, rounded down."""
     return percent(math.floor(100 * share) / 100)

@@ -153,7 +153,7 @@ def _facts(block: Facts, width: int) -> Iterator[RenderableType]:
     """Yield a line for each fact: label, number with unit, note."""
     labels = [line(fact.label or TERMS[fact.term].name) for fact in block.facts]
     values = [
-        line(f"{fact.text} {fact.unit}".rstrip()).append(
+        line(f"{fact.text} {fact.unit if fact.text != '–' else ''}".rstrip()).append(
             visible(f"  {fact.note}" if fact.note else ""), TONES["aside"]
         )
         for fact in block.facts

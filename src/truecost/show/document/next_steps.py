@@ -3,14 +3,14 @@
 import math
 
 from truecost.errors import Refusal
-from truecost.judge.evidence import UNSORTED
+from truecost.judge.evidence import IF_NOT_RACED, UNSORTED
 from truecost.show.blocks import Block, Commands, Fact, Facts, Fold, Points, Section, Text
 from truecost.show.document.context import Case, opening
 from truecost.show.document.verdict import against_default
 from truecost.show.numbers import chance, counted, duration, number, percent
 
 # The commands to copy, with their purposes.
-VALIDATE = "run winner and default on new instances until decided (replace test/* by your files)"
+VALIDATE = "run winner and default on new instances until decided"
 FILL_IN = "writes scenario.toml: fill in its [target], which SMAC3 does not log; then"
 PLAN = "runs and instances that halve the standard error; takes prices and budgets, too"
 SHOW = "new instances needed to show it; also wins=0.6, speed-up=1.5, solved=0.95"
@@ -88,7 +88,7 @@ def recommendation(case: Case, name: str, seconds: float, **options: object) -> 
         )
     lead = f"{use} {verdict}{costs} {price}"
     command = case.context.command("validate", instances="test/*", budget=budget, **options)
-    blocks = () if command is None else (Commands(((command, VALIDATE),), title=""),)
+    blocks = () if command is None else (Commands((_validation(command),), title=""),)
     return Section("use", "", lead, blocks)
 
 
@@ -215,6 +215,8 @@ def _to_certify(case: Case) -> str:
             f"Give the metric's possible range (`low` and `high`): {runs} can then certify the "
             f"mean {case.scale.noun}."
         )
+    if IF_NOT_RACED in (assessment.no_certificate or ""):
+        return f"{opening(IF_NOT_RACED)}: these runs can then be tested."
     if assessment.scope.sampled == "fold":
         return "Use results on other data sets, or of each row of a test set, as instances."
     rival = assessment.default not in (None, assessment.incumbent)
@@ -270,6 +272,16 @@ def _to_show(case: Case) -> str:
     return " ".join(map(opening, parts))
 
 
+def _validation(line: str) -> tuple[str, str]:
+    """Return a line that validates, with its purpose and what the reader puts in its place."""
+    own = "replace test/* by your files"
+    if "--instances=test.txt" in line:
+        own = "test.txt lists yours, one per line"
+    if "--scenario=" in line:
+        own = f"{own}; the scenario says how to run the solver"
+    return line, f"{VALIDATE} ({own})"
+
+
 def _commands(case: Case) -> tuple[tuple[str, str], ...]:
     """Return lines to copy, each with its purpose."""
     assessment = case.assessment
@@ -279,7 +291,8 @@ def _commands(case: Case) -> tuple[tuple[str, str], ...]:
     if assessment.adaptive and assessment.log.parameters and undecided and not case.nowhere:
         if assessment.log.kind == "smac":
             lines.append((command("scenario from-log"), FILL_IN))
-        lines.append((command("validate", instances="test/*", budget="2h"), VALIDATE))
+        if (validate := command("validate", instances="test/*", budget="2h")) is not None:
+            lines.append(_validation(validate))
     if isinstance(outlook.plan, Refusal):
         lines.append((command("info"), "a summary of the runs and their noise"))
     else:

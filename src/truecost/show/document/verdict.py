@@ -15,6 +15,7 @@ from truecost.show.blocks import Tone
 from truecost.show.document.about import in_a_line
 from truecost.show.document.context import COST, SCORE, Case, opening, sure, with_seed
 from truecost.show.numbers import (
+    about_percent,
     at_least,
     at_most,
     confidence,
@@ -347,7 +348,7 @@ def _hidden(case: Case, subject: str, known: bool = False) -> str:
             return f"{start}{expect} if seeds matter; these runs cannot say how much."
         if not error > 0 or not training_cost:
             return f"{start}{expect}; these runs cannot say how much."
-        change = f"about {percent(error / abs(training_cost))} {scale.more}"
+        change = f"{about_percent(error / abs(training_cost))} {scale.more}"
         return (
             f"{start}{expect}: cross-validation on the training instances suggests {change}; "
             "tuning on them probably makes the true gap larger."
