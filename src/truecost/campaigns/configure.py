@@ -1,10 +1,8 @@
-"""The configurator: propose, decide (`truecost.race.policy`), run, journal; then judge what it
-chose on fresh instances.
+"""The configurator: propose, decide (`truecost.race.policy`), run, journal
+(`truecost.campaigns.search`); then judge what it chose on fresh instances.
 
-A heat decides when its runs are done; other heats keep workers busy meanwhile. Everything follows
-from the scenario, the settings the search was begun with and what the runs cost, in the order in
-which the journal has them. So a search is resumed by going the same way again, with these runs;
-killed at any moment, one with a single worker ends where it would have ended.
+A search is resumed by going the same way again, with the runs that are there: killed at any moment,
+one with a single worker ends where it would have ended.
 
 A third to a half of the instances is held out: never trained on, and a part of the budget is kept
 for them: whole families where families are sampled. For statements about these instances, all are

@@ -2,11 +2,7 @@
 decided.
 
 Both run on the same instances, each with seeds of its own, in S* order: round by round, instance by
-instance, where families are sampled family by family. After every unit the statement that decides
-is looked at, by limits that hold at all times; so it may stop as soon as the statement is shown, or
-shown false. It also stops where the budget is spent, where instances are used up, and where the
-rest of the budget hardly has a chance to show it: the last is a forecast. Statements about these
-very instances take one look, after a number of runs that was fixed beforehand.
+instance, where families are sampled family by family, until `truecost.race.stopping` says to stop.
 
 Decisions depend on the runs in their order and on nothing else. A killed validation takes the same
 path again, and one that ran out of budget may continue with a larger one.

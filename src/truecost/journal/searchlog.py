@@ -1,9 +1,8 @@
 """What the journal of a search has beyond its runs: its settings, who was proposed and why, capped
 runs, the way it went.
 
-Everything a search does follows from its settings and its runs. So it is resumed by going the same
-way again, with the runs that are there; what is noted here is compared on the way, and another
-outcome refused.
+Everything a search does follows from its settings and its runs: one that is resumed goes the same
+way again. What is noted here is compared on the way, and another outcome refused.
 """
 
 import json

@@ -126,13 +126,18 @@ class StoppingRule:
         usable = int(ends[ends <= pairs].max(initial=0))
         if not usable:
             return State(math.nan, math.nan, math.nan)
-        sample, complete = self.sample(costs, usable), max(1, usable // costs.shape[1])
-        delta = self.delta * (1.0 if self.one_look else looks.of_round(complete, self.rounds))
-        look = ONE if self.one_look else planned(self.planned)
-        lower, upper = (
-            limits.limit(self.quantity, sample, side, delta, look) for side in ("lower", "upper")
-        )
+        sample, delta = self.sample(costs, usable), self._delta(usable // costs.shape[1])
+        lower, upper = (self._limit(sample, side, delta) for side in ("lower", "upper"))
         return State(lower.observed, lower.value, upper.value)
+
+    def _delta(self, complete: int) -> float:
+        """The error probability of a look after so many complete rounds."""
+        part = 1.0 if self.one_look else looks.of_round(max(complete, 1), self.rounds)
+        return self.delta * part
+
+    def _limit(self, sample: Sample, side: Side, delta: float) -> limits.Limit:
+        look = ONE if self.one_look else planned(self.planned)
+        return limits.limit(self.quantity, sample, side, delta, look)
 
     def goal(self, costs: FloatArray, pairs: int) -> Goal:
         """What is to be shown, by the units of the first pairs of runs."""
@@ -148,8 +153,7 @@ class StoppingRule:
         if place == ends.size or ends[place] != pairs:
             return None
         complete, into = divmod(pairs, instances)
-        part = 1.0 if self.one_look else looks.of_round(max(complete, 1), self.rounds)
-        delta = self.delta * part
+        delta = self._delta(complete)
         if complete == 0 or into == 0:
             sample = self.sample(costs, pairs)
             if self._shown(sample, self.quantity.side, delta):
@@ -180,6 +184,5 @@ class StoppingRule:
             if side != self.quantity.side:
                 goal = forecast.refutation(goal)
             return forecast.is_shown(goal, delta, planned=self.planned)
-        look = ONE if self.one_look else planned(self.planned)
-        value = limits.limit(self.quantity, sample, side, delta, look).value
+        value = self._limit(sample, side, delta).value
         return value > self.threshold if side == "lower" else value < self.threshold
