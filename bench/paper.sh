@@ -30,3 +30,4 @@ if [ -s "$scenario.db" ]; then cp "$scenario.db" "$journal"; fi
 trap 'kill $(jobs -p) 2>/dev/null; rm -f "$file"; cp "$journal" "$scenario.db"' EXIT
 truecost gather "$scenario/scenario.toml" --journal "$journal" --configurations "$configurations" \
     --runs "$runs" --dask "$address" --quiet --out "$scenario.npz"
+echo "Done: $scenario.npz. Workers are stopped now; what they say about lost connections is harmless."

@@ -258,14 +258,14 @@ def main() -> None:
         print(line, flush=True)
 
     for population, name in cells(options.data, options.only):
-        row = [population.name, name]
+        row = [population.name, name, str(options.trials)]
         for delta in deltas:
             key = f"{population.name} | {name} | {delta:g} | {options.trials} | {sorted(kinds)}"
             cell = partial(count, population, WAYS[name], delta, options.trials, kinds)
             counts = kept.get(key, cell)
             row.append(coverage_row(counts, delta) if counts else "– | –")
             fine &= name == WRONG or not counts or not rejected(counts, delta)
-        if row[2:] != ["– | –"] * len(deltas):
+        if row[3:] != ["– | –"] * len(deltas):
             add(f"| {' | '.join(row)} |")
     if options.sharpness:
         head = (
@@ -310,9 +310,9 @@ def _title(options: argparse.Namespace, deltas: list[float]) -> list[str]:
     words += [f"--{name}" for name in ("statements", "sharpness") if getattr(options, name)]
     command = shlex.join(["python", "-m", "bench.populations", *words])
     columns = [f"δ {delta:.0%}: worst statement | false good badge" for delta in deltas]
-    head = f"| population | way | {' | '.join(columns)} |"
+    head = f"| population | way | trials | {' | '.join(columns)} |"
     text = ["# Results of `bench.populations`", "", f"Made by `{command}`.", "", "## Coverage", ""]
-    return [*text, COVERAGE, "", head, "|" + " --- |" * (2 + 2 * len(deltas))]
+    return [*text, COVERAGE, "", head, "|" + " --- |" * (3 + 2 * len(deltas))]
 
 
 if __name__ == "__main__":
