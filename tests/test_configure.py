@@ -376,6 +376,18 @@ def test_chance_alone_is_no_recommendation() -> None:
     assert _favoured(np.array([1.0, 1.1, 0.9]))
 
 
+def test_timeouts_do_not_hide_wins() -> None:
+    """An incumbent that wins on nearly every held-out instance would be given up because a few
+    timeouts make the mean uncertain; or one would be recommended for its wins although its mean is
+    higher.
+    """
+    wins, timeouts = np.full(17, 0.1), np.array([50.0, 50.0, -50.0])
+    assert _favoured(np.concatenate([wins, timeouts]))
+    assert not _favoured(np.concatenate([wins, -timeouts]))
+    # As uncertain a mean, and as many losses as wins.
+    assert not _favoured(np.concatenate([wins[:9], -wins[9:], timeouts]))
+
+
 @pytest.mark.parametrize("worse", [False, True])
 def test_a_loss_is_not_recommended(tmp_path: Path, worse: bool) -> None:
     """A configuration that costs more than the default on fresh instances would be recommended, or

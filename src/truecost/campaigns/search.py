@@ -35,6 +35,8 @@ Policy = Callable[..., Decision]
 
 # Workers per heat: a heat looks at its costs once for them, and one more may be open for as many.
 WORKERS_PER_HEAT = 4
+# More wins than losses on held-out instances by this many standard errors of a fair coin are clear.
+CLEAR_WINS = 2.0
 # Why a search that truecost 0.2 finished has ended.
 ADOPTED = "it was finished by truecost 0.2"
 SPENT = "the budget is spent"
@@ -404,7 +406,7 @@ class Search:
         How many instances and rounds is fixed here, before any of their costs is seen: as many
         instances as the rest of the budget has runs for, then as many rounds. So is the rule: the
         incumbent is recommended if it costs less there than the default, by more than a standard
-        error; the default otherwise.
+        error or with clearly more wins than losses; the default otherwise.
         """
         self._campaign.refuse_failures()
         self.runner.phase, self.recommended = "held out", self.incumbent
@@ -458,9 +460,14 @@ class Search:
 
 
 def _favoured(gains: FloatArray) -> bool:
-    """Whether the incumbent gains over the default by more than a standard error."""
+    """Whether the incumbent gains over the default by more than a standard error, or has a lower
+    mean and clearly wins on more instances.
+    """
+    mean, signs = float(gains.mean()), np.sign(gains)
     error = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return float(gains.mean()) > error
+    # A single timeout moves the mean by as much as its standard error; wins do not depend on it.
+    clear = float(signs.sum()) > CLEAR_WINS * math.sqrt(np.count_nonzero(signs))
+    return mean > error or (mean > 0 and clear)
 
 
 def _judged(costs: Sequence[float], recommended: int) -> str:

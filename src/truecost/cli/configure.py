@@ -90,8 +90,8 @@ def configure(
     A third to a half of the instances is held out, with up to a fifth of the budget. When the
     search has ended, the winner and the default are run on them, and statements about the true cost
     use only these runs. The default is recommended unless the winner costs less there by more than
-    a standard error. With --sampled family whole families are held out; with --about these nothing
-    is, and the result is judged on all instances with new seeds.
+    a standard error, or less with clearly more wins. With --sampled family whole families are held
+    out; with --about these nothing is, and the result is judged on all instances with new seeds.
 
     Rerun the same command to resume after an interruption; a larger budget continues the search.
     """
