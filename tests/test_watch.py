@@ -66,6 +66,8 @@ def test_every_journal_has_a_state(tmp_path: Path, kind: str, ending: str) -> No
         assert (state["share"] == 1) == (ending == "")
     if kind == "search":
         assert state["incumbents"]
+        assert 0 < state["incumbents"][-1]["training_runs"] <= state["runs"]
+        assert 0 < state["default_runs"] <= state["runs"]
         assert sum(state["sources"].values()) == state["configurations"]
     if kind == "validation":
         assert [point["instances"] for point in state["limits"]] == list(

@@ -94,6 +94,7 @@ def _search(journal: Journal, table: RunTable) -> dict[str, Any]:
     trained = (~journal.judging(table) & ~table.ahead).any()
     made = journal.matrix(table=table) if trained else None
     costs: dict[str, float] = {}
+    sizes: dict[str, int] = {}
     if made is not None:
         with np.errstate(invalid="ignore"):
             sums, counts = np.nansum(made.costs, axis=2), made.counts()
@@ -103,6 +104,8 @@ def _search(journal: Journal, table: RunTable) -> dict[str, Any]:
             for name, row in zip(made.configurations, means, strict=True)
             if not np.isnan(row).all()
         }
+        # A mean of five runs and one of fifty are not read alike.
+        sizes = dict(zip(made.configurations, counts.sum(axis=1).tolist(), strict=True))
     runs = sum(1 for _ in searchlog.recorded(journal))
     in_runs = settings is not None and settings.unit == "runs"
     return {
@@ -115,11 +118,13 @@ def _search(journal: Journal, table: RunTable) -> dict[str, Any]:
                 "runs": step.runs,
                 "configuration": step.configurations[0],
                 "training_cost": costs.get(step.configurations[0]),
+                "training_runs": sizes.get(step.configurations[0], 0),
             }
             for step in trajectory.steps
         ],
         "default": trajectory.default,
         "default_cost": costs.get(trajectory.default or ""),
+        "default_runs": sizes.get(trajectory.default or "", 0),
     }
 
 
