@@ -277,3 +277,10 @@ def _studied(path: Path, target: Any, name: str = "s") -> Path:
     study = optuna.create_study(storage=storage, study_name=name, sampler=sampler)
     study.optimize(target, n_trials=6)
     return path
+
+
+def test_a_storage_is_no_journal_of_truecost(storage: tuple[Path, Any]) -> None:
+    """A study in SQLite would be refused by `info`, which the other commands read."""
+    ended = run("info", storage[0])
+    assert ended.returncode == 0, ended.stderr
+    assert "Recorded by Optuna" in " ".join(ended.stdout.split())

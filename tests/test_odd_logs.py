@@ -236,3 +236,11 @@ def test_one_instance_is_about_its_seeds(tmp_path: Path, run: Run) -> None:
         assert "2 configurations × 1 instance × 2 runs" in said
         assert "on this instance, with new seeds" in said
         assert "on new instances like these" not in said
+
+
+def test_initial_configurations_of_a_data_frame_have_the_default(tmp_path: Path) -> None:
+    """irace called from R would have no default, though it was given one."""
+    first = r.listing({"x": r.doubles([4.0])})
+    path = log(tmp_path / "frame.Rdata", [[1.0, 2.0]] * 3, initConfigurations=first)
+    assert import_runs(path).trajectory.default == "1"
+    assert import_runs(log(tmp_path / "none.Rdata", [[1.0, 2.0]] * 3)).trajectory.default is None

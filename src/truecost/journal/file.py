@@ -106,10 +106,14 @@ class JournalError(TruecostError):
     """A journal that cannot be written any further; what is in it stays."""
 
 
-def is_journal(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as SQLite files do."""
+def is_journal(path: str | os.PathLike[str], *, marked: bool = False) -> bool:
+    """Whether a file begins as SQLite files do; if `marked`, as those of truecost do, which the
+    storages of Optuna are not.
+    """
     with Path(path).open("rb") as file:
-        return file.read(len(HEADER)) == HEADER
+        start = file.read(72)
+    ours = start[68:] == APPLICATION.to_bytes(4, "big")
+    return start.startswith(HEADER) and (ours or not marked)
 
 
 def check_header(path: Path) -> None:

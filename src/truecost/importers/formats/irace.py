@@ -98,7 +98,9 @@ def _read(path: Path, options: Options) -> Import:
     # Before its second iteration irace has drawn nothing from costs: it raced a list.
     blind = all(origins.get(name) == INITIAL for name in matrix.configurations)
     # The first that irace was given to begin with: what was there before it searched.
-    given = any(scenario.texts("configurationsFile")) and "1" in matrix.configurations
+    # They are in a file, or in a data frame where irace was called from R.
+    listed = any(scenario.texts("configurationsFile")) or len(scenario.get("initConfigurations"))
+    given = bool(listed) and "1" in matrix.configurations
     table = log.get("parameters") or scenario.get("parameters")
     names, switches = ([str(text) for text in table.texts(key)] for key in ("names", "switches"))
     return Import(
