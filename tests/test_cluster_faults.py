@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import daskcluster
 import pytest
@@ -142,6 +143,36 @@ def test_a_deserted_cluster_is_given_up(
             pool=dask.address,
             pin=False,
         )
+
+
+def test_results_may_die_with_the_last_worker(
+    starter: Starter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result that its worker took along would be waited for without end, and without a word."""
+    scenario = Scenario.read(holding(tmp_path))
+    fetched = running_cluster.DaskPool._results
+    with daskcluster.cluster(starter, tmp_path / "dask") as dask:
+        dask.start_worker()
+
+        def late(pool: running_cluster.DaskPool, futures: list[Any]) -> dict[str, Any]:
+            if futures:
+                dask.kill_workers()
+                until(lambda: not pool._client.nthreads(), "a cluster without workers")
+                monkeypatch.setattr(running_cluster, "CONNECT", 0.5)
+                monkeypatch.setattr(running_cluster, "DESERTED", 0.5)
+            return fetched(pool, futures)
+
+        monkeypatch.setattr(running_cluster.DaskPool, "_results", late)
+        with pytest.raises(LostClusterError, match="all workers of the cluster are gone"):
+            gather(
+                scenario,
+                tmp_path / "runs.db",
+                configurations=1,
+                instances=1,
+                runs=1,
+                pool=dask.address,
+                pin=False,
+            )
 
 
 def test_tls(starter: Starter, tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -112,7 +112,8 @@ def is_journal(path: str | os.PathLike[str], *, marked: bool = False) -> bool:
     """
     with Path(path).open("rb") as file:
         start = file.read(72)
-    ours = start[68:] == APPLICATION.to_bytes(4, "big")
+    # The mark of a journal that is being written may still be in its write-ahead log.
+    ours = start[68:] == APPLICATION.to_bytes(4, "big") or Path(f"{os.fspath(path)}-wal").exists()
     return start.startswith(HEADER) and (ours or not marked)
 
 

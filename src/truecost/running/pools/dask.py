@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from truecost.errors import InputError, LostClusterError, TruecostError
@@ -199,10 +200,11 @@ class DaskPool:
         if not futures:
             return {}
         keys = [future.key for future in futures]
+        named = dict(zip(keys, futures, strict=True))
+        fetch = partial(self._client.gather, named, errors="skip", asynchronous=True)
         try:
-            results = self._client.gather(
-                dict(zip(keys, futures, strict=True)), errors="skip", asynchronous=False
-            )
+            # A result that died with the last worker would be waited for until another one comes.
+            results = self._client.sync(fetch, asynchronous=False, callback_timeout=CONNECT)
         except (Exception, asyncio.CancelledError) as error:
             self._await_verdict(error)
             return {}
