@@ -1,15 +1,16 @@
 """Gather a large matrix round by round in the background; each round is packed once it is done.
 
-python -m bench.rounds gather SCENARIO FOLDER [--example NAME] [--configurations 500]
-    [--instances 120] [--runs 5] [--workers 1]
+python -m bench.rounds gather SCENARIO FOLDER [--configurations 500] [--instances 120] [--runs 5]
+    [--workers 1]
 python -m bench.rounds status FOLDER
 python -m bench.rounds rerun SCENARIO FOLDER
 python -m bench.rounds assemble SCENARIO FOLDER NAME
 
 A round is one run of every configuration on one instance. `gather` continues after the rounds that
 FOLDER has: it needs the exported scenario and FOLDER, nothing else. Rounds come in S* order, so
-that what is there is always an even allocation. With `--example`, the rounds of a matrix that is
-shipped come first: that is how `kissat-large` gets more runs.
+that what is there is always an even allocation. `clasp-large` was gathered in this way from
+`truecost scenario export clasp-weighted-sequence DIR --size large --target /usr/bin/clasp`, and
+`kissat-large` from `… kissat-qcp DIR --size large` with `private = false` under `[target]`.
 
 CPU time is what counts, and a busy machine inflates it. The load is recorded with every round, and
 `rerun` repeats 1 % of the solved runs on the idle machine and prints, for every block of twelve
@@ -67,21 +68,6 @@ class Packed:
             return cls(path)
         with np.load(path) as stored:
             return cls(path, {name: stored[name] for name in stored.files})
-
-    def shipped(self, matrix: truecost.CostMatrix, instance: str) -> "Packed":
-        """These rounds, or if there are none, those of an instance in a matrix that is shipped."""
-        if self.arrays:
-            return self
-        runs = matrix.select(instances=[instance])
-        assert runs.statuses is not None
-        status, rounds = runs.statuses[:, 0], runs.shape[2]
-        # A run that was stopped cost its cutoff; the penalty is the metric's.
-        cpu = np.where(status == Status.SOLVED, runs.costs[:, 0], runs.cutoff or 0.0)
-        nothing = np.full(rounds, np.nan, dtype=np.float32)
-        arrays = {"cpu": np.rint(cpu * 1e6).astype(np.int32), "status": status}
-        arrays |= {"load": nothing, "longest": nothing, "ended": np.full(rounds, np.nan)}
-        arrays["configurations"] = np.array(digest(list(runs.configurations)))
-        return Packed(self.path, arrays)
 
     @property
     def rounds(self) -> int:
@@ -161,16 +147,13 @@ def gather(
     scenario: truecost.Scenario,
     folder: Path,
     sizes: tuple[int, int, int],
-    example: str | None,
     workers: int = 1,
 ) -> None:
     """Make and pack the rounds that are not there."""
     configurations, instances, runs = sizes
-    shipped = None if example is None else truecost.load_example(example)
     for number in range(runs):
         for place, instance in enumerate(scenario.instances[:instances]):
             packed = Packed.read(folder / f"instance-{place:03d}.npz")
-            packed = packed if shipped is None else packed.shipped(shipped, instance.name)
             alone = replace(scenario, instances=(instance,))
             while packed.rounds <= number:
                 with tempfile.TemporaryDirectory() as scratch:
@@ -323,7 +306,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.rounds")
     parser.add_argument("action", choices=["gather", "status", "rerun", "assemble"])
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--example")
     parser.add_argument("--configurations", type=int, default=500)
     parser.add_argument("--instances", type=int, default=120)
     parser.add_argument("--runs", type=int, default=5)
@@ -340,7 +322,7 @@ def main() -> None:
             rerun(scenario, folder)
         else:
             sizes = (given.configurations, given.instances, given.runs)
-            gather(scenario, folder, sizes, given.example, given.workers)
+            gather(scenario, folder, sizes, given.workers)
 
 
 if __name__ == "__main__":
