@@ -4,7 +4,6 @@ errors in our words.
 
 import contextlib
 import difflib
-import fcntl
 import hashlib
 import json
 import os
@@ -323,6 +322,9 @@ def hold(handle: int, path: Path) -> None:
     """Lock an opened journal until it is closed, or refuse one that somebody else writes to."""
     # The lock belongs to this opened file, not to the process: SQLite's own closing does not undo
     # it.
+    # Only Linux has it, and journals are also read elsewhere.
+    import fcntl
+
     lock = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0)
     try:
         fcntl.fcntl(handle, fcntl.F_OFD_SETLK, lock)

@@ -274,12 +274,12 @@ def _to_show(case: Case) -> str:
 
 def _validation(line: str) -> tuple[str, str]:
     """Return a line that validates, with its purpose and what the reader puts in its place."""
-    own = "replace test/* by your files"
-    if "--instances=test.txt" in line:
-        own = "test.txt lists yours, one per line"
-    if "--scenario=" in line:
-        own = f"{own}; the scenario says how to run the solver"
-    return line, f"{VALIDATE} ({own})"
+    advice = "replace test/* by your files"
+    if "instances=test.txt" in line:
+        advice = "test.txt lists yours, one per line"
+    if "scenario=" in line:
+        advice = f"{advice}; the scenario says how to run the solver"
+    return line, f"{VALIDATE} ({advice})"
 
 
 def _commands(case: Case) -> tuple[tuple[str, str], ...]:
