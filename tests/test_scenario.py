@@ -2,6 +2,7 @@ import json
 import math
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,9 +253,13 @@ def test_command_lines_of_the_four_kinds(tmp_path: Path) -> None:
     ]
     irace = read(tmp_path, target={"kind": "irace", "command": ["./run"], "bound": True})
     line = Caller(irace).command_line(default, instance, 9)
-    assert [*line[:2], *line[3:]] == [
+    # irace's identifiers are integers of R, and some runners read them as such.
+    other = irace.space.configuration_of({"alpha": "1", "beta": "7"})
+    assert 0 < int(line[1]) < 2**31
+    assert line[1] != Caller(irace).command_line(other, instance, 9)[1]
+    assert Caller(irace).command_line(replace(default, label="24"), instance, 9)[1] == "24"
+    assert [line[0], *line[3:]] == [
         "./run",
-        default.name,
         "9",
         instance.argument,
         f"{CPU}",

@@ -10,11 +10,16 @@ from truecost.running.wrapper_answer import reported_number
 from truecost.runs import Status
 from truecost.space.space import shell_words
 
+# Of integers in R and in most runners.
+LARGEST = 2**31 - 1
+
 
 def call_irace(call: Calling) -> list[str]:
     """The words irace gives a runner."""
     bound = [call.cutoff_text] if call.target.bound else []
-    name = call.configuration.label or call.configuration.name
+    # Runners may take the identifier for an integer, as it always is in irace; a log's own label
+    # is one.
+    name = call.configuration.label or str(int(call.configuration.name, 16) % LARGEST + 1)
     instance = call.instance
     split = not (instance.is_file or call.target.whole)
     instance_words = shell_words(instance.argument) if split else [instance.argument]
