@@ -207,7 +207,7 @@ def _to_certify(case: Case) -> str:
     comparison, tested = assessment.comparison, assessment.optimism.source == "test runs"
     if tested and comparison is not None and comparison.on == "training":
         default = case.called(comparison.default)
-        return f"Run {default} on the test instances, too, to compare {case.winner} with it."
+        return f"Run {default} on the test instances as well, or both on new ones, to compare them."
     ranged = math.isfinite(assessment.matrix.width)
     if not ranged and not isinstance(assessment.own_evidence, Refusal):
         runs = "the test runs" if tested else "these runs"
