@@ -23,10 +23,10 @@ def test_rounds_continue_where_they_stopped(scenario: Scenario, tmp_path: Path) 
     folder = tmp_path / "rounds"
     folder.mkdir()
     configurations, instances, runs = SIZES
-    rounds.gather(scenario, folder, (configurations, instances, 1), None)
+    rounds.gather(scenario, folder, (configurations, instances, 1))
     before = [packed.arrays for packed in rounds.read_all(folder)]
     assert [arrays["cpu"].shape for arrays in before] == [(configurations, 1)] * instances
-    rounds.gather(scenario, folder, SIZES, None)
+    rounds.gather(scenario, folder, SIZES)
     after = [packed.arrays for packed in rounds.read_all(folder)]
     for old, new in zip(before, after, strict=True):
         assert new["cpu"].shape == new["status"].shape == (configurations, runs)
@@ -47,7 +47,7 @@ def test_rerun_tells_slow_blocks_apart(
     twice as long as their repetitions would pass.
     """
     monkeypatch.setattr(rounds, "BLOCK", 1)
-    rounds.gather(scenario, tmp_path, SIZES, None)
+    rounds.gather(scenario, tmp_path, SIZES)
     files = rounds.read_all(tmp_path)
     for packed, factor in zip(files, (1, 1000), strict=True):
         packed.arrays["cpu"] *= factor
