@@ -74,7 +74,7 @@ ONE_LOOK_ONLY = (
     "statements about these instances, or with weights, take one look, at a number of runs that "
     "was fixed beforehand"
 )
-# What to do where uneven runs look like a race and nobody has said that they come from one.
+# What to do where uneven runs look like a race and the log does not say whether they come from one.
 IF_NOT_RACED = "if the number of runs did not depend on costs, say so (`raced=False`)"
 NO_PART = "these instances are all there are: none can be kept to choose by; say how it was chosen"
 # The part of the instances that chooses, for on-part: more is left to judge by than with halves,

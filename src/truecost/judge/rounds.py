@@ -43,7 +43,7 @@ def in_rounds(evidence: Evidence, names: Sequence[str]) -> Rounds | Refusal:
     for name, row in zip(names, used, strict=True):
         if not row.any() or not row[: int(row.sum())].all():
             if evidence.condition == UNSORTED:
-                # Nobody has said that it was a race: uneven runs look like one.
+                # The log does not say that it was a race: uneven runs look like one.
                 return Refusal(
                     "the number of runs may depend on costs, as in a race, and limits for races "
                     f"need the instances of {name!r} in the order of the others, from the first; "

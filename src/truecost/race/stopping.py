@@ -131,7 +131,7 @@ class StoppingRule:
         return State(lower.observed, lower.value, upper.value)
 
     def _delta(self, complete: int) -> float:
-        """The error probability of a look after so many complete rounds."""
+        """The error probability of a look after a number of complete rounds."""
         part = 1.0 if self.one_look else looks.of_round(max(complete, 1), self.rounds)
         return self.delta * part
 

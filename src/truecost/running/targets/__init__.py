@@ -28,7 +28,7 @@ class Calling:
     arguments
         The configuration as arguments.
     cutoff
-        Seconds the target is told.
+        The cutoff that the target gets, in seconds.
     number
         A number of the instance, for conventions that want one.
     """

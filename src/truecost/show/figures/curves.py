@@ -147,7 +147,7 @@ def _tooltip(unit: str) -> list[alt.Tooltip]:
     ]
 
 
-# As many as can still be told apart.
+# As many as can still be distinguished.
 PROFILES = (
     (theme.BLUE, theme.SOLID),
     (theme.ORANGE, theme.DASHED),
