@@ -12,7 +12,6 @@ expected cost over 4,000 instances no tool has seen.
 """
 
 import argparse
-import csv
 import math
 import socket
 import subprocess
@@ -30,6 +29,7 @@ from scipy import stats
 from scipy.stats import wilcoxon
 
 from bench.simulated import HIGH, TARGETS, TRAINING, UNTOUCHED, Target
+from bench.tables import append, read
 from truecost.campaigns import configure as configuring
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign
@@ -445,28 +445,15 @@ FIELDS = [
 
 def known(path: Path) -> list[dict[str, Any]]:
     """The searches of a table; what a search does not have is left out."""
-    if not path.exists():
-        return []
     whole, text = ("draw", "budget", "seed", "runs"), ("tool", "target")
-    with path.open(newline="") as file:
-        return [
-            {
-                key: value if key in text else int(value) if key in whole else float(value)
-                for key, value in row.items()
-                if value
-            }
-            for row in csv.DictReader(file)
-        ]
-
-
-def append(path: Path, row: dict[str, Any]) -> None:
-    """One more line of a table."""
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
+    return [
+        {
+            key: value if key in text else int(value) if key in whole else float(value)
+            for key, value in row.items()
+            if value
+        }
+        for row in read(path)
+    ]
 
 
 def run(
@@ -505,7 +492,7 @@ def run(
             told |= {"upper": found.upper, "certified": target.true_cost(found.certified)}
             told["best"] = found.best
         target.forget()
-        append(path, told)
+        append(path, FIELDS, told)
 
 
 def table(path: Path) -> None:

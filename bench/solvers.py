@@ -13,7 +13,6 @@ generator, with the same seeds for all configurations.
 """
 
 import argparse
-import csv
 import json
 import math
 import re
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.configurators import by_irace, by_smac
+from bench.tables import append, read
 from truecost.campaigns.configure import configure
 from truecost.library.catalogue import SCENARIOS
 from truecost.library.exporting import export
@@ -186,22 +186,6 @@ def changed(space: Space, text: str) -> Configuration:
 # ---- the table -----------------------------------------------------------------------------------
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(path: Path, row: dict[str, Any]) -> None:
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
-
-
 def run(
     path: Path,
     solvers: Iterable[str],
@@ -222,7 +206,8 @@ def run(
             start = time.perf_counter()
             line = search(tool, scenario, budget, seed, journal) or {}
             head = {"line": "search", "solver": name, "tool": tool, "seed": seed, "budget": budget}
-            append(path, {**head, **line, "seconds": time.perf_counter() - start})
+            row = {**head, **line, "seconds": time.perf_counter() - start}
+            append(path, FIELDS, row)
 
 
 def judge(path: Path, solvers: Iterable[str], folder: Path) -> None:
@@ -254,7 +239,7 @@ def judge(path: Path, solvers: Iterable[str], folder: Path) -> None:
                     "solved": sum(solved),
                     "costs": " ".join(f"{cost:.4g}" for cost in costs),
                 }
-                append(path, line)
+                append(path, FIELDS, line)
 
 
 class Judged(NamedTuple):

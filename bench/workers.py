@@ -10,7 +10,6 @@ own time per run and its memory, with runs that cost nothing to make.
 """
 
 import argparse
-import csv
 import dataclasses
 import gc
 import heapq
@@ -28,6 +27,7 @@ from scipy import stats
 
 from bench.configurators import HERE, scenario_of
 from bench.simulated import CUTOFF, TARGETS, Target
+from bench.tables import append, read
 from truecost.campaigns import configure as configuring
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign
@@ -133,8 +133,7 @@ def search(
 
 def run(path: Path, options: argparse.Namespace) -> None:
     """Append the searches that are not in the table yet."""
-    rows = list(csv.DictReader(path.open())) if path.exists() else []
-    done = {(r["target"], r["draw"], r["seed"], r["budget"], r["workers"]) for r in rows}
+    done = {(r["target"], r["draw"], r["seed"], r["budget"], r["workers"]) for r in read(path)}
     for name in options.targets:
         target = None
         for seed in options.seeds:
@@ -145,20 +144,14 @@ def run(path: Path, options: argparse.Namespace) -> None:
                 target = target or TARGETS[name](options.draw)
                 row = search(target, options.budget, seed, workers, judge=not options.unjudged)
                 target.forget()
-                new = not path.exists()
-                with path.open("a", newline="") as file:
-                    writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-                    if new:
-                        writer.writeheader()
-                    shown = {k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()}
-                    writer.writerow(shown | {"target": name, "draw": options.draw})
+                append(path, FIELDS, row | {"target": name, "draw": options.draw})
 
 
 def table(path: Path) -> None:
     """Utilisation, cost over that of one worker with its 95 % interval, incumbents' costs over those
     of the best proposals, and certificates that missed.
     """
-    rows = list(csv.DictReader(path.open()))
+    rows = read(path)
 
     def key(row: dict[str, str]) -> tuple[str, ...]:
         return row["budget"], row["target"], row["draw"], row["seed"]
