@@ -89,6 +89,25 @@ def test_what_else_the_log_says(log: Path) -> None:
     assert found.test.select(configurations="2").seeds.tolist() == [[[91], [-1]]]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("instances", "names", "obstacle"),
+    [
+        (r.doubles([10.0, 0.25, 1e5]), ("0.25", "10", "100000"), None),
+        (r.compact("compact_intseq", r.doubles([3, 7, 1])), ("8", "7", "9"), None),
+        (r.listing([r.doubles([1.0]), r.NIL, r.NIL]), ("2", "1", "3"), "got objects of R"),
+    ],
+)
+def test_instances_that_are_numbers(
+    tmp_path: Path, instances: bytes, names: tuple[str, ...], obstacle: str | None
+) -> None:
+    """A scenario from the log would run other instances than irace did, or be refused."""
+    scenario = {"instances": instances, "targetRunner": r.strings(["./run"])}
+    found = import_runs(write(tmp_path / "log", r.irace_log(scenario=scenario)))
+    assert found.matrix.instances == names
+    assert (found.obstacle or "").endswith(obstacle or "")
+    assert (found.obstacle is None) == (obstacle is None)
+
+
 def test_a_bound_without_capping_is_no_cutoff(tmp_path: Path) -> None:
     """Tour lengths would be taken for running times because the scenario bounds the time of a run."""
     assert import_runs(write(tmp_path / "log", r.irace_log())).matrix.width == np.inf

@@ -13,12 +13,15 @@ if (nrow(configuration) != 1) stop("the log has no configuration ", words[2])
 bound <- if (length(words) > 5) as.numeric(words[6]) else NULL
 number <- suppressWarnings(as.integer(words[3]))
 if (is.na(number)) number <- words[3]
+instance <- words[5]
+# Where instances are numbers, the function calculates with them.
+if (is.numeric(scenario$instances)) storage.mode(instance) <- storage.mode(scenario$instances)
 values <- configuration[, parameters$names, drop = FALSE]
 # irace 3 and irace 4 call the same things by different names.
 experiment <- list(
     id.configuration = as.integer(words[2]), id_configuration = as.integer(words[2]),
     id.instance = number, id_instance = number, seed = as.integer(words[4]),
-    configuration = values, instance = words[5], bound = bound, switches = parameters$switches)
+    configuration = values, instance = instance, bound = bound, switches = parameters$switches)
 # What the function prints must not be taken for its answer.
 sink(stderr())
 result <- scenario$targetRunner(experiment, scenario)

@@ -212,8 +212,7 @@ def _unfinished(log: RValue) -> bool:
 def _instance_names(scenario: RValue, most: int) -> list[str]:
     """Names of the instances, irace's numbers where there are none."""
     # One that is listed twice is one instance.
-    given = scenario.get("instances")
-    names = [name or "" for name in given.texts()] if given.kind == "character" else []
+    names = _texts(scenario.get("instances"))
     if len(names) >= most and all(names):
         return names
     if names and len(names) < most:
@@ -224,6 +223,14 @@ def _instance_names(scenario: RValue, most: int) -> list[str]:
     if most > rdata.MOST_VALUES:
         raise InputError(f"expected instances numbered up to {rdata.MOST_VALUES:,}, got {most:,}.")
     return [str(number + 1) for number in range(most)]
+
+
+def _texts(instances: RValue) -> list[str]:
+    """Instances as irace passes them to a program: numbers as text; empty for what has none."""
+    return [
+        "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+        for value in instances.scalars()
+    ]
 
 
 def _places(labels: Sequence[str]) -> IntArray:
@@ -267,8 +274,8 @@ def _obstacle(scenario: RValue) -> str | None:
         return "expected a target runner that says the cost, got a target evaluator"
     if scenario.number("aclib") == 1:
         return "expected irace's own convention for target runners, got that of AClib"
-    if scenario.get("instances").kind not in ("null", "character"):
-        return "expected instances that are files or texts, got objects of R"
+    if scenario.get("instances").kind not in ("null", "character", *NUMBERS):
+        return "expected instances that are files, texts or numbers, got objects of R"
     if scenario.get("targetRunner").kind not in ("character", "other"):
         return "expected a target runner in the log, got none"
     return None
@@ -318,8 +325,7 @@ def _test(
     if experiments.kind not in NUMBERS or len(experiments) == 0:
         return None
     rows, columns, table = _table(experiments, "testing experiments")
-    given = log.get("scenario", "testInstances")
-    names = [name or "" for name in given.texts()] if given.kind == "character" else []
+    names = _texts(log.get("scenario", "testInstances"))
     # Rows are numbered "1t", "2t", … in the order of the test instances.
     if len(names) != len(rows) or not all(names):
         names = rows
