@@ -15,8 +15,9 @@ import pytest
 import scenarios
 from commands import Run as RunCommand
 
-from truecost import InputError, Journal, Scenario, gather
+from truecost import InputError, Journal, Scenario, Status, gather
 from truecost.journal import outputs
+from truecost.running import execute
 
 SIZE: dict[str, Any] = {"configurations": 3, "instances": 4, "runs": 2}
 
@@ -157,6 +158,17 @@ def test_the_output_of_failed_runs_is_kept(gathered: Path, run: RunCommand) -> N
     assert data["failures"][0]["runs"] == failures[0].runs
 
 
+def test_runs_out_of_memory_are_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody could find out which runs were stopped for their memory, or repeat one."""
+    monkeypatch.setattr(execute, "verdict", lambda *_: (Status.MEMORY, "memory limit"))
+    scenario = Scenario.read(scenarios.write(tmp_path))
+    gather(scenario, tmp_path / "r.db", configurations=1, instances=1, runs=1, keep_going=True)
+    with Journal.read(tmp_path / "r.db") as journal:
+        (failure,) = journal.failures()
+    assert (failure.status, failure.detail, failure.runs) == ("memory", "memory limit", 1)
+    assert "solver.sh" in failure.command
+
+
 def test_kept_output_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solvers that crash with much output would fill the disk with it."""
     monkeypatch.setattr(outputs, "MOST_OUTPUT", 100_000)
@@ -166,9 +178,8 @@ def test_kept_output_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     gather(Scenario.read(path), tmp_path / "r.db", **SIZE, pool=2, pin=False, keep_going=True)
     with Journal.read(tmp_path / "r.db") as journal:
         (failure,) = journal.failures()
-        assert failure.runs == 1
+        assert failure.runs == len(journal.table().status) == 24
         assert len(failure.stdout) == 64_000
-        assert len(journal.table().status) == 24
 
 
 def test_values_of_the_environment_are_not_written_down(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import scenarios
 from commands import Run as RunCommand
 
-from truecost import InputError, Journal, Scenario, gather
+from truecost import InputError, Journal, Scenario, Status, gather
 from truecost.campaigns.gather import design_of, merge, part_of
 from truecost.importers.detect import import_runs
 
@@ -28,7 +28,9 @@ def test_parts_are_the_whole_once(tmp_path: Path) -> None:
 
 
 def test_merged_parts_are_a_whole_gather(tmp_path: Path, run: RunCommand) -> None:
-    """Parts put together would lack runs, have some twice, or give another matrix than one gather."""
+    """Parts put together would lack runs or what failed ones printed, have some twice, or give another
+    matrix than one gather.
+    """
     path = scenarios.write(tmp_path)
     words = ("--configurations", 3, "--instances", 4, "--runs", 2, "--no-pin", "--keep-going")
     names = [tmp_path / f"part{number}.db" for number in (1, 2, 3)]
@@ -48,6 +50,11 @@ def test_merged_parts_are_a_whole_gather(tmp_path: Path, run: RunCommand) -> Non
     order = [log.matrix.instances.index(name) for name in whole.matrix.instances]
     assert np.array_equal(log.matrix.costs[:, order], whole.matrix.costs, equal_nan=True)
     assert log.matrix.counts().sum() == 24
+    with Journal.read(tmp_path / "all.db") as all_parts, Journal.read(names[0]) as part:
+        assert sum(failure.runs for failure in part.failures()) > 0
+        crashed = [failure for failure in all_parts.failures() if failure.status == "crashed"]
+    assert sum(failure.runs for failure in crashed) == np.sum(log.matrix.statuses == Status.CRASHED)
+    assert all(failure.command for failure in crashed)
 
 
 def test_parts_of_another_scenario_are_refused(tmp_path: Path) -> None:

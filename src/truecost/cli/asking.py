@@ -222,16 +222,16 @@ def _print_failures(path: Path | None, json: bool) -> None:
 
     def lines() -> None:
         if not failures:
-            print_line("No output of failed runs is kept in this journal.")
+            print_line("No run of this journal failed; timeouts are not failures.")
         for failure in failures:
             print_line(
                 f"{counted(failure.runs, 'run')} {failure.status}: {failure.detail}", "strong"
             )
-            print_line(
-                f"One of them: configuration {failure.configuration} on {failure.instance}, run "
-                f"{failure.number}. To repeat it:"
-            )
-            print_line(f"  {failure.command}", wrap=False)
+            example = f"configuration {failure.configuration} on {failure.instance}"
+            repeat = "To repeat it:" if failure.command else "Its output is not kept."
+            print_line(f"One of them: {example}, run {failure.number}. {repeat}")
+            if failure.command:
+                print_line(f"  {failure.command}", wrap=False)
             for name, text in (("stdout", failure.stdout), ("stderr", failure.stderr)):
                 for line in text.strip().splitlines()[-SHOWN_LINES:]:
                     print_line(f"  {name}: {line}", wrap=False)

@@ -81,7 +81,7 @@ class Journal:
         self.kind: Kind = "gather"
         self._machines: dict[Machine, int] = {}
         self._conditions: dict[int, str] = {}
-        self._outputs = Outputs(path)
+        self.outputs = Outputs(path)
         self._known: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
 
     @classmethod
@@ -287,7 +287,7 @@ class Journal:
                     f"VALUES ({', '.join('?' * len(row))})",
                     row,
                 )
-                self._outputs.keep(connection, run, cell)
+                self.outputs.keep(connection, run, cell)
 
     def _next_id(self, connection: sqlite3.Connection) -> int:
         """The id of a run that is written now."""

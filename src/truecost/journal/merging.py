@@ -7,6 +7,7 @@ from typing import get_args
 from truecost.errors import InputError
 from truecost.journal.file import enter, what_changed
 from truecost.journal.journal import DEFAULT, Journal, Named
+from truecost.journal.outputs import kept_outputs
 from truecost.runs import Machine, Status
 
 
@@ -55,17 +56,19 @@ def _take_runs(
         " JOIN instances i ON i.id = r.instance WHERE r.status <> ? ORDER BY r.id",
         (int(Status.ABORTED),),
     )
+    kept = kept_outputs(source)
     for configuration, instance, machine, *rest in rows:
-        connection.execute(
+        cell = (
+            journal.number("configurations", configuration),
+            journal.number("instances", instance),
+        )
+        taken = connection.execute(
             "INSERT OR IGNORE INTO runs (configuration, instance, machine,"  # noqa: S608
             f" {columns}) VALUES ({', '.join('?' * 14)})",
-            (
-                journal.number("configurations", configuration),
-                journal.number("instances", instance),
-                numbers[machine],
-                *rest,
-            ),
+            (*cell, numbers[machine], *rest),
         )
+        if taken.rowcount and (output := kept.get((configuration, instance, rest[0]))):
+            journal.outputs.store(connection, (*cell, rest[0], *output))
 
 
 def _take_design(

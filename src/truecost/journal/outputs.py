@@ -21,7 +21,8 @@ MOST_OUTPUT, MOST_FILES = 64_000_000, 10_000_000_000
 class Failure:
     """Runs that failed for the same reason: how many, and one of them as an example.
 
-    `command` repeats the example by hand; values of the scenario's environment are left out.
+    `command` repeats the example by hand; values of the scenario's environment are left out. It is
+    empty where no output of these runs is kept.
     """
 
     status: str
@@ -49,27 +50,24 @@ class Outputs:
         outcome = run.outcome
         if outcome.files:
             self._keep_files(run)
-        if not outcome.command:
-            return
+        if outcome.command:
+            texts = (outcome.detail, outcome.command, outcome.stdout, outcome.stderr)
+            self.store(connection, (*cell, int(outcome.status), *texts))
+
+    def store(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> None:
+        """Keep a row of output while there is room."""
         if self._room is None:
             require(connection, "outputs")
             query = "SELECT coalesce(sum(length(stdout) + length(stderr)), 0) FROM outputs"
             self._room = MOST_OUTPUT - connection.execute(query).fetchone()[0]
-        size = len(outcome.stdout) + len(outcome.stderr)
+        size = sum(map(len, row[-2:]))
         if size > self._room:
             return
         self._room -= size
         connection.execute(
             "INSERT INTO outputs (configuration, instance, number, status, detail, command, stdout,"
             " stderr) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *cell,
-                int(outcome.status),
-                outcome.detail,
-                outcome.command,
-                outcome.stdout,
-                outcome.stderr,
-            ),
+            row,
         )
 
     def _keep_files(self, run: Run) -> None:
@@ -142,24 +140,45 @@ def _summary(states: list[dict[str, Any]]) -> dict[str, Any]:
     return summary
 
 
-def failures(connection: sqlite3.Connection) -> list[Failure]:
-    """Failed runs by cause, the most frequent first, with the output of the latest of each."""
+def kept_outputs(connection: sqlite3.Connection) -> dict[tuple[str, str, int], tuple[Any, ...]]:
+    """Status, detail, command and output of failed runs, by configuration, instance and number."""
     if not has(connection, "outputs"):
-        return []
-    texts = ("detail", "runs", "configuration", "instance", "number", "command")
+        return {}
     rows = connection.execute(
-        "SELECT o.status, o.detail, count(*), c.name, i.name, o.number, o.command, o.stdout,"
-        " o.stderr, max(o.id) FROM outputs o"
-        " JOIN configurations c ON c.id = o.configuration"
-        " JOIN instances i ON i.id = o.instance"
-        " GROUP BY o.status, o.detail ORDER BY count(*) DESC, o.id"
-    ).fetchall()
+        "SELECT c.name, i.name, o.number, o.status, o.detail, o.command, o.stdout, o.stderr"
+        " FROM outputs o JOIN configurations c ON c.id = o.configuration"
+        " JOIN instances i ON i.id = o.instance ORDER BY o.id"
+    )
+    return {(who, where, number): tuple(output) for who, where, number, *output in rows}
+
+
+def failures(connection: sqlite3.Connection) -> list[Failure]:
+    """Failed runs by cause, the most frequent first, with the output of the latest of each whose
+    output is kept.
+    """
+    fields = ("runs", "configuration", "instance", "number", "command", "stdout", "stderr")
+    # Beside max(), SQLite takes the other columns from the row that has it.
+    query = (
+        "SELECT f.status, f.detail, count(*), c.name, i.name, f.number, {}, max(f.id) FROM {} f"
+        " JOIN configurations c ON c.id = f.configuration"
+        " JOIN instances i ON i.id = f.instance WHERE f.status NOT IN (?, ?)"
+        " GROUP BY f.status, f.detail ORDER BY f.id"
+    )
+    ended = (int(Status.SOLVED), int(Status.TIMEOUT))
+    # Where there is no room for more output, runs still count.
+    tables = {"runs": "'', x'', x''"}
+    if has(connection, "outputs"):
+        tables["outputs"] = "f.command, f.stdout, f.stderr"
+    causes: dict[tuple[int, str], dict[str, Any]] = {}
+    for table, kept in tables.items():
+        for status, detail, *values, _ in connection.execute(query.format(kept, table), ended):
+            cause = causes.setdefault((status, detail), {"runs": values[0]})
+            cause |= dict(zip(fields[1:], values[1:], strict=True))
     return [
         Failure(
             status=Status(status).label,
-            **dict(zip(texts, values, strict=True)),
-            stdout=bytes(stdout).decode("utf-8", "replace"),
-            stderr=bytes(stderr).decode("utf-8", "replace"),
+            detail=detail,
+            **cause | {name: bytes(cause[name]).decode("utf-8", "replace") for name in fields[-2:]},
         )
-        for status, *values, stdout, stderr, _ in rows
+        for (status, detail), cause in sorted(causes.items(), key=lambda pair: -pair[1]["runs"])
     ]

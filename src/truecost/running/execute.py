@@ -237,7 +237,7 @@ def execute(
         cap=cap if capped else None,
         files=ended.files,
     )
-    if status not in (Status.CRASHED, Status.VETOED, Status.ABORTED):
+    if status in (Status.SOLVED, Status.TIMEOUT, Status.CENSORED):
         return outcome
     return replace(
         outcome,
