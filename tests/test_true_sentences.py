@@ -1,5 +1,6 @@
 """What is said of runs is true of these runs: one test for each sentence that was not."""
 
+import json
 import math
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -312,9 +313,11 @@ def test_files_of_the_same_content_are_one_instance(
 
 
 def test_an_instance_that_is_in_a_log_twice_counts_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """An instance under two names would count as two, and limits miss twice as often."""
+    """An instance under two names would count as two, and limits miss twice as often; or its runs
+    would disappear without a word.
+    """
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         (tmp_path / name).write_text("the same\n")
@@ -324,6 +327,11 @@ def test_an_instance_that_is_in_a_log_twice_counts_once(
     assert assessment.matrix.instances == ("a", "c")
     assert list(assessment.log.left_out.values()) == [4]
     assert "under another name" in next(iter(assessment.log.left_out))
+    matrix.save(tmp_path / "log.npz")
+    data = json.loads(run("import", "log.npz", "--json").stdout)
+    assert (data["instances"], data["left_out"]) == (2, assessment.log.left_out)
+    tested = assess(matrix.select(instances=["c"]), test=matrix.select(instances=["a", "./a"]))
+    assert list(tested.log.left_out.values()) == [2]
 
 
 # ---- in words --------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,7 +103,7 @@ def assess(
     """
     log = judging.as_log(read_runs(runs, **reading), trajectory)
     given = None if test is None else read_runs(test, **reading)
-    log, given = _named_once(log, given)
+    log, given = named_once(log, given)
     return judging.assess(
         log,
         test=given,
@@ -237,7 +236,7 @@ def compare(
     False
     """
     logs = [judging.as_log(read_runs(runs, **reading)) for runs in (old, new)]
-    log, _ = named_once(paired(logs[0], logs[1], names, labels), None)
+    log, _ = named_once(paired(logs[0], logs[1], names, labels))
     tuned = log.trajectory.proposed == "adaptively"
     return judging.assess(
         log,
@@ -263,22 +262,6 @@ def _weighed(
     if not log.weights:
         raise InputError("Expected a column of `weights` in the table, and it has none.")
     return dict(log.weights)
-
-
-def _named_once(
-    log: Import, test: CostMatrix | Import | None
-) -> tuple[Import, CostMatrix | Import | None]:
-    """Training and test runs with every instance under one name, also where files say so."""
-    watcher = test if isinstance(test, Import) else log if test is None else None
-    if watcher is not None and watcher.trajectory.watched is not None:
-        # `validate` has seen to it that its instances are new.
-        return named_once(log, None)[0], test
-    if test is None:
-        log, matrix = named_once(log, log.test)
-        return replace(log, test=matrix), None
-    log, matrix = named_once(log, test.matrix if isinstance(test, Import) else test)
-    assert matrix is not None  # noqa: S101 - there was one
-    return log, replace(test, matrix=matrix) if isinstance(test, Import) else matrix
 
 
 def read_runs(runs: Any, **reading: Any) -> CostMatrix | Import:

@@ -29,8 +29,11 @@ def import_(
     # Before a long log is read, not after it.
     for place in (out, test_out):
         check_out(place, source.runs, endings=MATRICES)
+    from truecost.matrix.pairing import named_once
+
     with progress(f"reading {visible(source.runs.name)}", quiet=quiet):
-        log = source.read()
+        # As audit counts them.
+        log, _ = named_once(source.read())
     if test_out is not None and log.test is None:
         raise InputError(
             f"{source.runs}: expected runs on test instances for {test_out}, and the log has none."

@@ -183,27 +183,48 @@ def unknown_to(training: Iterable[str], names: Sequence[str]) -> list[str]:
     ]
 
 
-def named_once(log: Import, test: CostMatrix | None) -> tuple[Import, CostMatrix | None]:
-    """The same runs with every instance once, under one name: the first it has.
+def named_once(
+    log: Import, test: CostMatrix | Import | None = None
+) -> tuple[Import, CostMatrix | Import | None]:
+    """Training and test runs, the log's own if no others are given, with every instance once, under
+    one name: the first it has.
 
     Names mean the same if they are the same path, or files of the same content, where these are
-    there. Test runs on an instance of training get its name.
+    there. Test runs on an instance of training get its name. Runs under other names are counted
+    among those left out.
     """
+    watcher = test if isinstance(test, Import) else log if test is None else None
+    if watcher is not None and watcher.trajectory.watched is not None:
+        # `validate` has seen to it that its instances are new.
+        return _once(log, None)[0], test
+    if test is None:
+        log, matrix = _once(log, log.test)
+        return replace(log, test=matrix), None
+    log, matrix = _once(log, test.matrix if isinstance(test, Import) else test)
+    assert matrix is not None  # noqa: S101 - there was one
+    return log, replace(test, matrix=matrix) if isinstance(test, Import) else matrix
+
+
+def _once(log: Import, test: CostMatrix | None) -> tuple[Import, CostMatrix | None]:
+    before = _count(log.matrix, test)
     trained = log.matrix.instances
     others = () if test is None else test.instances
     first = _first_names([*trained, *others])
     kept = [name for name in trained if first[name] == name]
     if len(kept) < len(trained):
-        gone = int(log.matrix.counts().sum())
-        matrix = log.matrix.select(instances=kept)
-        gone -= int(matrix.counts().sum())
-        log = replace(log, matrix=matrix, left_out={**log.left_out, TWICE: gone})
+        log = replace(log, matrix=log.matrix.select(instances=kept))
     if test is not None and any(first[name] != name for name in others):
         names = [first[name] for name in others]
         places = np.unique(names, return_index=True)[1]
         test = test.select(instances=[others[place] for place in np.sort(places)])
         test = test.replace(instances=tuple(first[name] for name in test.instances))
+    if gone := before - _count(log.matrix, test):
+        log = replace(log, left_out={**log.left_out, TWICE: gone})
     return log, test
+
+
+def _count(*runs: CostMatrix | None) -> int:
+    return sum(int(matrix.counts().sum()) for matrix in runs if matrix is not None)
 
 
 def _parts(name: str) -> tuple[str, ...]:
