@@ -1,4 +1,5 @@
 import json
+import math
 import sqlite3
 import tempfile
 import warnings
@@ -218,6 +219,20 @@ def test_values_that_are_not_finite(tmp_path: Path) -> None:
     assert json.loads(path.read_text().splitlines()[-1])["values"] == [float("inf")]
     log = import_runs(path, low=0, high=5)
     assert log.matrix.costs.max() == 5
+
+
+def test_costs_that_are_nan(tmp_path: Path) -> None:
+    """Runs without a cost would go missing without a word, or take those of their trial along."""
+
+    def kept(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        lost = {2: math.nan, 3: None}.get(trial.number, x)
+        trial.set_user_attr("costs", {"a": x, "b": lost, "c": x})
+        return x
+
+    log = import_runs(_studied(tmp_path / "s.log", kept))
+    assert int(log.matrix.counts().sum()) == 3 * 6 - 2
+    assert log.left_out == {"runs whose cost is NaN": 2}
 
 
 def test_targets_that_return_when_told_to_prune(tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ def _read(path: Path, options: Options) -> Import:
             "trials still running": states.count("RUNNING"),
             "trials waiting": states.count("WAITING"),
             "trials that ended without a value": empty,
+            "runs whose cost is NaN": int(np.isnan(charged.costs).sum()),
         },
         notes=(*notes, *charged.notes),
     )
@@ -239,7 +240,9 @@ def _add_up(
 def _by_instance(attribute: Any) -> bool:
     """Whether a user attribute holds a cost for each of several instances."""
     costs = attribute.values() if isinstance(attribute, dict) else ()
-    return len(costs) > 1 and all(type(cost) in NUMERIC for cost in costs)
+    kinds = {type(cost) for cost in costs}
+    # A target may write None for NaN.
+    return len(costs) > 1 and not kinds.isdisjoint(NUMERIC) and kinds <= {*NUMERIC, type(None)}
 
 
 def _objective(study: Study, wanted: str | None) -> int:
@@ -262,7 +265,7 @@ def _costs(trial: Trial, source: str, place: int) -> dict[str, float]:
     if source != VALUE:
         stored = trial.attributes.get(source)
         return (
-            {str(name): float(cost) for name, cost in stored.items()}
+            {str(name): math.nan if cost is None else cost for name, cost in stored.items()}
             if _by_instance(stored) and stored
             else {}
         )
