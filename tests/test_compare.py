@@ -62,7 +62,9 @@ def test_exit_codes(new: str, words: tuple[str, ...], code: int, run: Run) -> No
 
 @pytest.mark.usefixtures("versions")
 def test_pairs_are_common_instances(run: Run) -> None:
-    """Instances that only one version was run on would count, or vanish without a word."""
+    """Instances that only one version was run on would count, or vanish without a word; or the best
+    of fifty configurations pass for one that was fixed before.
+    """
     ended = run("compare", "old.csv", "same.csv", *RANGE, "--json")
     data = json.loads(ended.stdout)
     assert data["comparison"]["instances"] == 55
@@ -71,6 +73,7 @@ def test_pairs_are_common_instances(run: Run) -> None:
     printed = run("compare", "old.csv", "same.csv", *RANGE).stdout
     assert "Paired on 55 common instances." in printed
     assert "the default" not in printed
+    assert "This assumes that neither was chosen by these runs" in " ".join(printed.split())
 
 
 @pytest.mark.usefixtures("versions")

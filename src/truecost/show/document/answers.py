@@ -272,10 +272,20 @@ def compared(assessment: Assessment, context: Context) -> Document:
         tone=tone,
         badge=badge,
         verdict=_verdict(case, comparison),
-        more=" ".join([secondary(case).strip(), *left_out(assessment)]).strip(),
+        more=" ".join([secondary(case).strip(), *_unchosen(case), *left_out(assessment)]).strip(),
         key=(),
         sections=tuple(section for section in sections if section is not None),
     )
+
+
+def _unchosen(case: Case) -> list[str]:
+    """Return what must hold of the two, which nothing in their runs can show."""
+    if case.assessment.log.trajectory.proposed == "adaptively":
+        return []
+    return [
+        "This assumes that neither was chosen by these runs; for a winner picked from several on "
+        "these runs, use truecost audit, which corrects for the choice."
+    ]
 
 
 def _verdict(case: Case, comparison: Comparison) -> str:
