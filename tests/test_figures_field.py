@@ -190,6 +190,22 @@ NORMAL = dict(
 )
 
 
+def test_runs_of_unknown_outcome_are_not_called_solved(matrix: CostMatrix) -> None:
+    """A figure of errors or scores would say that all runs were solved."""
+    curve = figures.ecdf_data(matrix, PAIR)
+    for chart, title in (
+        (figures.ecdf_chart, "share of runs"),
+        (figures.cactus_chart, "Runs within a cost (cactus plot)"),
+    ):
+        assert "runs solved" in chart(curve).to_json().lower()
+        drawn = chart(curve, solved=False).to_json()
+        assert title in drawn
+        assert "runs solved" not in drawn.lower()
+    assert "Runs that reach a score" in figures.cactus_chart(
+        curve, unit="−accuracy", solved=False
+    ).to_json(ensure_ascii=False)
+
+
 # ---- files for a paper ---------------------------------------------------------------------------
 
 

@@ -426,6 +426,7 @@ def test_shares_of_a_mix_are_exact() -> None:
         0,
         100,
         families=tuple("AB"[i // 10] for i in range(20)),
+        cutoff=100.0,
     )
     assessment = assess(
         matrix, mix={"A": 0.9, "B": 0.1}, default="a", chosen="from-list", raced=False

@@ -283,7 +283,7 @@ def read_sample(runs: CostMatrix, *, timed: bool, design: Design = INDEPENDENT) 
     """The runs of one configuration, or of two, as a sample in the order of the matrix."""
     failed, charged = failed_runs(runs)
     solved = None
-    if charged and (runs.statuses is not None or math.isfinite(runs.high)):
+    if charged and runs.tells_solved:
         missing = np.isnan(runs.costs)
         sure, possible = (
             np.where(missing, np.nan, mask) for mask in (~failed & ~runs.censored, ~failed)

@@ -208,6 +208,13 @@ class CostMatrix:
         return self.statuses is not None and bool((self.statuses != NO_STATUS).any())
 
     @property
+    def tells_solved(self) -> bool:
+        """Whether statuses or a cutoff tell which runs were solved; the highest cost of a score or
+        a quality does not.
+        """
+        return self.has_statuses or self.cutoff is not None
+
+    @property
     def failed(self) -> BoolArray:
         """Which runs were not solved, (M, P, R): by their status; where none is known, those of the
         highest possible cost. Censored runs have not failed.

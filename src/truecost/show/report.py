@@ -110,7 +110,8 @@ def chart(assessment: Assessment, name: str) -> Any:
             data = figures.scatter_data(matrix, incumbent, default)
             return figures.scatter_chart(data, unit=unit)
         if name == "ecdf":
-            return figures.ecdf_chart(figures.ecdf_data(matrix, labels), unit=unit)
+            data = figures.ecdf_data(matrix, labels)
+            return figures.ecdf_chart(data, unit=unit, solved=matrix.tells_solved)
     drawn = document(assessment, Context()).figures
     if name not in drawn:
         known = ["scatter", "ecdf", *drawn]

@@ -102,6 +102,7 @@ WORDS = {
     "− 2 standard": "+ 2 standard", "+ 2 standard": "− 2 standard", "biased low": "biased high",
     "finish within a cost": "reach a score", "solved within a cost": "that reach a score",
     "share of runs solved": "share of runs", "runs solved within it": "runs that reach it",
+    "within a cost": "that reach a score", "within it": "that reach it",
     "runs solved": "runs", "less on": "more on", "and more on": "and less on",
     "at least half": "at least half",
     "above the diagonal": "below the diagonal", "below the diagonal": "above the diagonal",

@@ -71,10 +71,10 @@ def more_figures(case: Case, comparison: Comparison) -> Fold:
     title = "Runs finished within a cost" if noun == "cost" else f"Distribution of {noun}s"
     best = "Dotted: the best configuration of each instance, chosen with hindsight."
     same = "The same runs: lower and longer is better."
-    quartiles = "Quartiles, medians and extremes."
+    quartiles, solved = "Quartiles, medians and extremes.", runs.tells_solved
     blocks: list[Block] = [
-        case.figure("ecdf", title, best, lambda: both, band=_band(case, comparison)),
-        case.figure("cactus", "Cactus plot", same, lambda: both),
+        case.figure("ecdf", title, best, lambda: both, band=_band(case, comparison), solved=solved),
+        case.figure("cactus", "Cactus plot", same, lambda: both, solved=solved),
         case.figure("boxes", f"Spread of {noun}s", quartiles, lambda: grouped),
     ]
     if (compared := _profiled(case, pair)) is not None:
@@ -101,7 +101,7 @@ def leaders(case: Case) -> list[Figure]:
         "hindsight."
     )
     title = f"Cactus plot of the best {len(names)}"
-    return [case.figure("cactus", title, note, lambda: inputs)]
+    return [case.figure("cactus", title, note, lambda: inputs, solved=runs.tells_solved)]
 
 
 def _profiled(case: Case, pair: dict[str, str]) -> dict[str, str] | None:

@@ -83,16 +83,21 @@ def _steps(label: str, costs: np.ndarray, limit: float) -> pl.DataFrame:
 
 
 @theme.figure
-def ecdf_chart(data: pl.DataFrame, *, band: CostBand | None = None, unit: str = "cost") -> Chart:
-    """Share of runs within a cost; the winner's distribution lies in the shaded band."""
+def ecdf_chart(
+    data: pl.DataFrame, *, band: CostBand | None = None, unit: str = "cost", solved: bool = True
+) -> Chart:
+    """Share of runs within a cost; the winner's distribution lies in the shaded band. Runs are only
+    called `solved` where it is known which are.
+    """
     series = _series(data)
     ends = [] if band is None else [cost for cost in (*band.lower, *band.upper) if 0 < cost < inf]
     fit = axis([*data["cost"], *ends])
     first, last = fit.ends
     table = _to_the_edge(data, "cost", last).with_columns(series.labels("series"))
-    x, y = fit.x("cost", labelled("cost", unit)), theme.SHARES.y("share", "share of runs solved")
+    x = fit.x("cost", labelled("cost", unit))
+    y = theme.SHARES.y("share", f"share of {_runs(solved)}")
     line = {"interpolate": "step-after", "clip": True}
-    layers = theme.curves(table, x, y, series, _tooltip(unit), **line)
+    layers = theme.curves(table, x, y, series, _tooltip(unit, solved), **line)
     note = f"{data['runs'][0]:,} runs of each on common instances." if data.height else "No runs."
     if band is not None:
         area = theme.plot(_band_steps(band, first, last))
@@ -119,16 +124,18 @@ def _band_steps(band: CostBand, first: float, last: float) -> pl.DataFrame:
 
 
 @theme.figure
-def cactus_chart(data: pl.DataFrame, *, unit: str = "cost") -> Chart:
-    """Cost against the number of runs solved within it: the lower and longer, the better."""
+def cactus_chart(data: pl.DataFrame, *, unit: str = "cost", solved: bool = True) -> Chart:
+    """Cost against the number of runs solved within it: the lower and longer, the better. Runs are
+    only called `solved` where it is known which are.
+    """
     series, most = _series(data), int(max([*data["runs"], 1]))
     runs = alt.Scale(domain=[0, most], nice=False)
     ticks = alt.Axis(values=theme.whole_ticks(most), format=",d")
-    x = theme.ScaledAxis(runs, ticks).x("solved", "runs solved")
+    x = theme.ScaledAxis(runs, ticks).x("solved", _runs(solved))
     y = axis(data["cost"]).y("cost", labelled("cost", unit))
     table = data.with_columns(series.labels("series"))
-    lines = theme.curves(table, x, y, series, _tooltip(unit), interpolate="step-before")
-    title = "Runs solved within a cost (cactus plot)"
+    lines = theme.curves(table, x, y, series, _tooltip(unit, solved), interpolate="step-before")
+    title = f"{_runs(solved).capitalize()} within a cost (cactus plot)"
     return theme.layered(lines, title, f"{most:,} runs of each.")
 
 
@@ -138,11 +145,15 @@ def _series(data: pl.DataFrame) -> Series:
     return Series.plain(configurations, LOOKS, best if BEST in data["series"] else {})
 
 
-def _tooltip(unit: str) -> list[alt.Tooltip]:
+def _runs(solved: bool) -> str:
+    return "runs solved" if solved else "runs"
+
+
+def _tooltip(unit: str, solved: bool) -> list[alt.Tooltip]:
     return [
         tip("series:N", "configuration"),
         tip("cost:Q", labelled("cost", unit)),
-        tip("solved:Q", "runs solved within it", ",d"),
+        tip("solved:Q", f"{_runs(solved)} within it", ",d"),
         tip("share:Q", "share of runs", ".1%"),
     ]
 
