@@ -1,14 +1,15 @@
-"""Gather a large matrix round by round in the background; each round is packed once it is done.
+"""Gather a large matrix in the background; the rounds of an instance are packed once they are done.
 
 python -m bench.rounds gather SCENARIO FOLDER [--configurations 500] [--instances 120] [--runs 5]
-    [--workers 1]
+    [--workers 1] [--part 0/1]
 python -m bench.rounds status FOLDER
 python -m bench.rounds rerun SCENARIO FOLDER
 python -m bench.rounds assemble SCENARIO FOLDER NAME
 
 A round is one run of every configuration on one instance. `gather` continues after the rounds that
-FOLDER has: it needs the exported scenario and FOLDER, nothing else. Rounds come in S* order, so
-that what is there is always an even allocation. `clasp-large` was gathered in this way from
+FOLDER has: it needs the exported scenario and FOLDER, nothing else. With `--part 1/2` it makes
+every second instance, beginning with the second, so that each core can have a process of its own.
+`clasp-large` was gathered in this way from
 `truecost scenario export clasp-weighted-sequence DIR --size large --target /usr/bin/clasp`, and
 `kissat-large` from `… kissat-qcp DIR --size large` with `private = false` under `[target]`.
 
@@ -75,14 +76,14 @@ class Packed:
         return self.arrays["cpu"].shape[1] if self.arrays else 0
 
     def add(self, scenario: truecost.Scenario, journal: Path) -> None:
-        """Add the last round of a journal."""
+        """Add the next round of a journal."""
         with truecost.Journal.read(journal) as book:
             table, machines = book.table(), book.machines()
-        last = table.number == self.rounds
+        chosen = table.number == self.rounds
         cpu = np.full((len(table.configurations), 1), -1, dtype=np.int32)
         status = np.full(cpu.shape, -1, dtype=np.int8)
-        cpu[table.configuration[last], 0] = np.rint(table.cpu[last] * 1e6)
-        status[table.configuration[last], 0] = table.status[last]
+        cpu[table.configuration[chosen], 0] = np.rint(table.cpu[chosen] * 1e6)
+        status[table.configuration[chosen], 0] = table.status[chosen]
         if (status < 0).any():
             raise RuntimeError(f"{self.path.name}: expected every run of round {self.rounds}.")
         rows: dict[str, Any] = {
@@ -90,7 +91,7 @@ class Packed:
             "status": status,
             "load": np.array([os.getloadavg()[0]], dtype=np.float32),
             # Wall time tells whether a run was ever stopped for want of a processor.
-            "longest": np.array([table.wall[last].max()], dtype=np.float32),
+            "longest": np.array([table.wall[chosen].max()], dtype=np.float32),
             "ended": np.array([time.time()]),
         }
         if self.arrays:
@@ -148,29 +149,30 @@ def gather(
     folder: Path,
     sizes: tuple[int, int, int],
     workers: int = 1,
+    part: tuple[int, int] = (0, 1),
 ) -> None:
     """Make and pack the rounds that are not there."""
     configurations, instances, runs = sizes
-    for number in range(runs):
-        for place, instance in enumerate(scenario.instances[:instances]):
-            packed = Packed.read(folder / f"instance-{place:03d}.npz")
-            alone = replace(scenario, instances=(instance,))
-            while packed.rounds <= number:
-                with tempfile.TemporaryDirectory() as scratch:
-                    journal = Path(scratch) / "round.db"
-                    if packed.rounds:
-                        packed.fill(alone, journal, configurations)
-                    truecost.gather(
-                        alone,
-                        journal,
-                        configurations=configurations,
-                        runs=packed.rounds + 1,
-                        pool=workers,
-                        pin=False,
-                    )
-                    if not starved(alone, journal):
+    for place in range(part[0], instances, part[1]):
+        packed = Packed.read(folder / f"instance-{place:03d}.npz")
+        alone = replace(scenario, instances=scenario.instances[place : place + 1])
+        while packed.rounds < runs:
+            with tempfile.TemporaryDirectory() as scratch:
+                journal = Path(scratch) / "rounds.db"
+                if packed.rounds:
+                    packed.fill(alone, journal, configurations)
+                truecost.gather(
+                    alone,
+                    journal,
+                    configurations=configurations,
+                    runs=runs,
+                    pool=workers,
+                    pin=False,
+                )
+                if not starved(alone, journal):
+                    while packed.rounds < runs:
                         packed.add(alone, journal)
-                report(f"instance {place} round {number}")
+            report(f"instance {place}: {packed.rounds} rounds")
 
 
 def rerun(scenario: truecost.Scenario, folder: Path) -> None:
@@ -310,6 +312,7 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=120)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--part", default="0/1")
     given = parser.parse_args()
     if given.action == "status":
         status(given.paths[0])
@@ -322,7 +325,8 @@ def main() -> None:
             rerun(scenario, folder)
         else:
             sizes = (given.configurations, given.instances, given.runs)
-            gather(scenario, folder, sizes, given.workers)
+            first, step = map(int, given.part.split("/"))
+            gather(scenario, folder, sizes, given.workers, (first, step))
 
 
 if __name__ == "__main__":

@@ -144,7 +144,13 @@ def test_a_normal_user_is_kept_apart_as_well(namespace: bool) -> None:
         folder.chmod(0o777)
         for script in slots.SUPERVISOR.parent.glob("_*.py"):
             shutil.copy(script, folder)
-        options = {"cores": None, "group": None, "namespace": namespace, "private": True}
+        options = {
+            "cores": None,
+            "group": None,
+            "namespace": namespace,
+            "private": True,
+            "temporary": name,
+        }
         words = [python, "-I", "-S", str(folder / "_supervisor.py"), json.dumps(options)]
         started = [
             subprocess.Popen(

@@ -95,6 +95,7 @@ class Slot:
             "group": None if parent is None else str(parent),
             "namespace": namespace,
             "private": self.private,
+            "temporary": tempfile.gettempdir(),
         }
         reading, self._requests = os.pipe()
         try:
