@@ -313,6 +313,19 @@ def test_numbers_in_the_text_are_those_of_the_examples() -> None:
             assert sentence in text, f"{name}: {sentence}"
 
 
+def test_numbers_quoted_from_the_benchmarks_are_in_their_tables() -> None:
+    """A page would quote a speed or an error rate that the benchmarks no longer have."""
+    number = re.compile(r"\d[\d,.]*\d|\d")
+    known = set(number.findall((ROOT / "bench" / "RESULTS.md").read_text()))
+    quoted = {"speed.md": number.findall((ROOT / "docs" / "speed.md").read_text())}
+    for path in (ROOT / "docs").rglob("*.md"):
+        sentences = re.split(r"(?<=[.:]) ", " ".join(path.read_text().split()))
+        quotes = " ".join(each for each in sentences if "bench/RESULTS.md" in each)
+        quoted.setdefault(path.name, number.findall(quotes))
+    assert sum(map(len, quoted.values())) > 30
+    assert {name: lost for name, all_ in quoted.items() if (lost := set(all_) - known)} == {}
+
+
 def test_the_page_on_reports_has_every_badge() -> None:
     """A reader would look for the words of a badge in vain."""
     sources = (verdict.judged, verdict._best_of_list, verdict.if_met)
