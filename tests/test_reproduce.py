@@ -1,6 +1,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from test_resample import runtimes, with_gaps
 import truecost
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.paper import tables
+from truecost.paper import resample, tables
 from truecost.show import reproducing
 from truecost.show.reproducing import reproduce
 
@@ -123,6 +124,40 @@ def test_progress_rises_to_the_end(tmp_path: Path) -> None:
     assert shares[-1] == pytest.approx(1)
     assert "error against N" in {what for what, _ in seen}
     assert "estimators at K = 8" in {what for what, _ in seen}
+
+
+def test_forecasts_do_not_count_compilation_or_kept_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour to go would be forecast for a minute of work after kernels were compiled, or nothing
+    after tables were read.
+    """
+    seen: list[str] = []
+    sweep, compare = resample.sweep, resample.compare_estimators
+
+    def swept(of: CostMatrix, kind: Any, **words: Any) -> Any:
+        seen.append(kind)
+        return sweep(of, kind, **words)
+
+    def compared(of: CostMatrix, **words: Any) -> Any:
+        seen.append("estimators")
+        return compare(of, **words)
+
+    monkeypatch.setattr(resample, "sweep", swept)
+    monkeypatch.setattr(resample, "compare_estimators", compared)
+
+    def report(what: str, _: float) -> None:
+        seen.append(what)
+
+    def again() -> list[str]:
+        seen.clear()
+        reproduce(runtimes(5, 16, 3), out=tmp_path, splits=20, formats=[], progress=report)
+        return seen
+
+    kernels = ["m", "n", "k", "estimators"]
+    assert again()[:5] == [*kernels, "error against m"]
+    (tmp_path / "data" / "error-k.parquet").unlink()
+    assert again()[:6] == [*kernels, "error against K", "k"]
 
 
 def test_interruption(tmp_path: Path) -> None:

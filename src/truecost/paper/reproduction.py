@@ -4,7 +4,7 @@ claims hold there.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -121,9 +121,10 @@ def run(experiments: Experiments, store: tables.Store, progress: Progress | None
     matrix = experiments.matrix
     instances, runs = matrix.shape[1:]
     k, n = _grid(matrix)
-    # Costs looked at for each configuration of a split: all means for m and K, each run of the
-    # schedule for N, and each run of three estimators, which takes three times as long.
-    work = {"m": instances, "n": runs * instances / 2, "k": instances}
+    # Costs looked at for each configuration of a split, by the CPU time that takes: all means for
+    # K, and for m, where they are also sorted; each run of the schedule for N, and of three
+    # estimators.
+    work = {"m": 3 * instances, "n": runs * instances, "k": instances}
     parts: dict[str, tuple[float, str, Callable[[Ticks], pl.DataFrame]]] = {}
     for kind in fit.FORMULAS:
         sweep = partial(experiments.sweep, kind)
@@ -134,13 +135,16 @@ def run(experiments: Experiments, store: tables.Store, progress: Progress | None
     closed = store.table(
         "estimators-exact", lambda: tables.exact_table(k, n, exact.by_estimator(matrix, k, n))
     )
+    if progress is not None:
+        _compile(experiments)
     # In the order of their work: what is told as done is a share of all of it.
     finished = {}
     done, total = 0.0, sum(size for size, *_ in parts.values())
     for name, (size, label, compute) in parts.items():
-        ticks = _ticks(progress, label, done / total, size / total / experiments.splits)
-        finished[name] = store.table(name, partial(compute, ticks))
-        done += size
+        start, done = done / total, done + size
+        each = (done / total - start) / experiments.splits
+        part = partial(_with_progress, compute, progress, label, start, each, done / total)
+        finished[name] = store.table(name, part)
     if progress is not None:
         progress("figures", 1.0)
     sweeps = {kind: finished.pop(f"error-{kind}") for kind in fit.FORMULAS}
@@ -166,19 +170,43 @@ def run(experiments: Experiments, store: tables.Store, progress: Progress | None
     )
 
 
-def _ticks(progress: Progress | None, label: str, start: float, share: float) -> Ticks:
-    """What a part tells its finished splits, each of them this share of all work."""
+def _compile(experiments: Experiments) -> None:
+    """Run every kernel on a corner of the matrix: a forecast would take their compilation, at the
+    very first start, for slow work.
+    """
+    matrix = experiments.matrix
+    corner = matrix.select(
+        configurations=matrix.configurations[:LEAST_CONFIGURATIONS],
+        instances=matrix.instances[:LEAST_INSTANCES],
+    )
+    small = replace(experiments, matrix=corner, splits=2)
+    for kind in fit.FORMULAS:
+        small.sweep(kind, None)
+    k, n = _grid(corner)
+    small.compare(int(k[-1, 0]), n[-1], None)
+
+
+def _with_progress(
+    compute: Callable[[Ticks], pl.DataFrame],
+    progress: Progress | None,
+    label: str,
+    done: float,
+    each: float,
+    end: float,
+) -> pl.DataFrame:
+    """A part that tells its finished splits: the share of all work before it, that of each split,
+    and that at its end.
+    """
     if progress is None:
-        return None
-    progress(label, start)
-    done = start
+        return compute(None)
+    progress(label, done)
 
     def ticks(splits: int) -> None:
         nonlocal done
-        done = min(1.0, done + share * splits)
+        done = min(end, done + each * splits)
         progress(label, done)
 
-    return ticks
+    return compute(ticks)
 
 
 def _grid(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
