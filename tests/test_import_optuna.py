@@ -235,6 +235,18 @@ def test_costs_that_are_nan(tmp_path: Path) -> None:
     assert log.left_out == {"runs whose cost is NaN": 2}
 
 
+def test_whole_numbers_beyond_floats(tmp_path: Path) -> None:
+    """A cost of 400 digits would end in a traceback."""
+
+    def kept(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.set_user_attr("costs", {"a": x, "b": x if trial.number else 10**400})
+        return x
+
+    log = import_runs(_studied(tmp_path / "s.log", kept), low=0, high=5)
+    assert log.matrix.costs.max() == 5
+
+
 def test_targets_that_return_when_told_to_prune(tmp_path: Path) -> None:
     """Trials that ended early would pass for runs whose number did not depend on costs."""
 

@@ -323,6 +323,11 @@ def _external(value: float | None, distribution: Any) -> Scalar:
     return int(value) if described["name"].startswith("Int") else float(value)
 
 
+def _loaded(text: str) -> Any:
+    """What JSON says; whole numbers beyond the largest float are infinite, as others are."""
+    return json.loads(text, parse_int=lambda digits: (int if len(digits) < 300 else float)(digits))
+
+
 def _from_sqlite(path: Path) -> dict[int, Study]:
     for ending in ("-journal", "-wal"):
         beside = path.with_name(path.name + ending)
@@ -379,7 +384,7 @@ def _studies(base: sqlite3.Connection, tables: set[str]) -> dict[int, Study]:
             numbers = trials[key].steps if place == "step" else trials[key].values
             numbers[int(number)] = known
     for key, name, value in rows("trial_user_attributes", "trial_id", "key", "value_json"):
-        trials[key].attributes[name] = json.loads(value)
+        trials[key].attributes[name] = _loaded(value)
     for key, name in rows("trial_system_attributes", "trial_id", "key"):
         trials[key].enqueued |= name == "fixed_params"
     return studies
@@ -394,7 +399,7 @@ def _from_journal(path: Path) -> dict[int, Study]:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = _loaded(line)
             created = _apply(entry, studies, trials, created)
         except DAMAGE as error:
             # The last line may have been cut off while it was written.
