@@ -10,7 +10,7 @@ from commands import run
 
 import truecost as tc
 from truecost.campaigns.changes import changed, changes_between
-from truecost.campaigns.explain import explain
+from truecost.campaigns.explain import explain, split_instances
 from truecost.errors import InputError
 from truecost.space.space import Space
 
@@ -77,6 +77,8 @@ def test_the_whole_study(tmp_path: Path) -> None:
     assert found.against_default is not None
     assert found.against_default.question.delta == 0.025
     assert found.against_default.better
+    # Values alone do not tell what the winner was tuned on.
+    assert found.condition == "the winner was not tuned on these instances"
     assert found.most_more is not None
     assert 0 <= found.most_more < 1
     # Asked again, it makes no run and says the same.
@@ -146,3 +148,29 @@ def test_a_search_is_explained_from_the_command_line(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "scenario" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_instances_of_the_search_are_not_held_out(tmp_path: Path) -> None:
+    """The winner would be shown to be better on instances that it was chosen on."""
+    scenario = study(tmp_path, 12)
+    tc.gather(scenario, tmp_path / "runs.db", configurations=8, runs=1, pool=2, pin=False)
+    log = tc.import_runs(tmp_path / "runs.db")
+    default = scenario.space.default().name
+    names = [name for name in log.matrix.configurations if name != default]
+    options: dict[str, Any] = {"configuration": names[0], "pool": 2, "pin": False}
+    journal = tmp_path / "e.db"
+    tuned = explain(log, scenario, journal, budget="200runs", **options)
+    assert (tuned.held_out, tuned.against_default) == (0, None)
+    text = run(
+        *("explain", "runs.db", f"--configuration={names[0]}", "--scenario=scenario.toml"),
+        *("--journal=e.db", "--no-pin"),
+        cwd=tmp_path,
+    )
+    assert text.returncode == 0, text.stderr
+    said = " ".join(text.stdout.split())
+    assert "used every instance of the scenario" in said
+    assert "Nothing is shown for new instances" in said
+    # Instances that are added are new.
+    (tmp_path / "instances" / "new.txt").write_text("99\n")
+    training, held_out = split_instances(log, tc.Scenario.read(tmp_path / "scenario.toml"))
+    assert (len(training), held_out) == (12, ["instances/new.txt"])

@@ -5,7 +5,7 @@ switches on or off. Sets of them are run on the instances the winner was tuned o
 which can be undone (`truecost.race.ablation`), and what each of the others gains on the way from
 the default. Only then the default, the winner and the simplified configuration are run on instances
 that nobody tuned on: that the winner is better, and that the simplified one does as well, are
-stated from these runs alone, with half of delta each.
+stated from these runs alone, with half of delta each. Without such instances nothing is stated.
 
 Everything follows from the runs in the journal, so that it is resumed by calling it again.
 """
@@ -14,7 +14,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -50,6 +50,7 @@ RUNS = 5
 # What the split of the instances and the order of runs are drawn from, beside the seed.
 SPLIT, ORDER = 1, 2
 TOOL = "truecost explain"
+UNKNOWN_ORIGIN = "the winner was not tuned on these instances"
 # The share of the gain that undoing changes may cost on the training instances.
 TOLERANCE = 0.1
 
@@ -87,6 +88,8 @@ class Explanation:
     against_incumbent
         The simplified configuration against the winner there, at half of delta; None without any,
         or where nothing could be undone.
+    condition
+        What nobody has said and both statements need; None if there is nothing.
     """
 
     scenario: str
@@ -106,6 +109,7 @@ class Explanation:
     against_incumbent: Assessment | None
     runs: int
     delta: float
+    condition: str | None = None
 
     @property
     def most_more(self) -> float | None:
@@ -143,7 +147,7 @@ def explain(
         parameters, which is then compared with the scenario's default.
     scenario
         How they are run. Instances that the log has runs on are for training, the others held out;
-        where all or none are in the log, a random half is held out.
+        where none is in the log, a random half is. Where all are, nothing is stated about new ones.
     journal
         Where runs are kept; calling it again resumes.
     budget
@@ -189,33 +193,39 @@ def explain(
             changes = [changes[place] for place in np.argsort(losses, kind="stable")]
     asked = Budget.parse(budget) if isinstance(budget, str) else budget
     with Campaign(scenario, journal, "explain", **execution) as campaign:
-        split = _split(log if isinstance(log, Import) else None, scenario, instances)
+        split = split_instances(log, scenario, instances)
         settings = _settings(campaign, asked, split, rival, winner, tolerance)
         study = _Study(campaign, settings, rival, changes)
-        return study.explain(winner, tolerance, delta)
+        explanation = study.explain(winner, tolerance, delta)
+    # Values alone do not tell what they were tuned on.
+    condition = None if isinstance(log, Import) else UNKNOWN_ORIGIN
+    return replace(explanation, condition=condition)
 
 
-def _split(
-    log: Import | None, scenario: Scenario, instances: Sequence[Instance] | None
+def split_instances(
+    log: Import | Mapping[str, Any],
+    scenario: Scenario,
+    instances: Sequence[Instance] | None = None,
 ) -> tuple[list[str], list[str]]:
-    """The names of the instances to train on, and of those held out, each in random order."""
+    """The names of the instances to train on, and of those held out, each in random order.
+
+    The winner may have been fitted to every instance that the log has runs on, so only others are
+    held out; where all are others, half of them.
+    """
     chosen = scenario.instances if instances is None else instances
-    names = [instance.name for instance in chosen]
-    order = np.random.default_rng([scenario.seed, SPLIT]).permutation(len(names))
-    shuffled = [names[place] for place in order]
-    tuned = set() if log is None else set(log.matrix.instances)
-    training = [name for name in shuffled if name in tuned]
-    held_out = [name for name in shuffled if name not in tuned]
-    if log is not None and training and held_out:
-        by_name = {instance.name: instance for instance in chosen}
+    order = np.random.default_rng([scenario.seed, SPLIT]).permutation(len(chosen))
+    shuffled = [chosen[place] for place in order]
+    new = {instance.name for instance in shuffled}
+    if isinstance(log, Import):
+        # Held-out runs of a search had no part in choosing its winner.
         test = set() if log.test is None else set(log.test.instances)
-        # Known under another name, it is not new.
-        new = unseen([by_name[name] for name in held_out if name not in test], log, [])
-        fresh = {instance.name for instance in new} | test
-        held_out = [name for name in held_out if name in fresh]
-    if not training or not held_out:
+        untested = [instance for instance in shuffled if instance.name not in test]
+        new = {instance.name for instance in unseen(untested, log, [])} | test
+    names = [instance.name for instance in shuffled]
+    training, held_out = ([name for name in names if (name in new) is fresh] for fresh in (False, True))
+    if not training:
         middle = math.ceil(len(names) / 2)
-        training, held_out = shuffled[:middle], shuffled[middle:]
+        training, held_out = names[:middle], names[middle:]
     return training, held_out
 
 
@@ -234,11 +244,12 @@ def _settings(
     if settings is None:
         if budget is None:
             raise InputError("Expected a `budget`, 500runs or 2h for instance, got none.")
-        least = 2 * _runs_of_set(budget, len(split[0]))
+        share = _training_share(split[1])
+        least = 2 * _runs_of_set(budget, len(split[0]), share)
         # Before anything is written: a study that was begun keeps its budget.
-        if budget.unit == "runs" and least > (1 - KEPT) * budget.amount:
+        if budget.unit == "runs" and least > share * budget.amount:
             raise InputError(
-                f"Expected a `budget` of at least {math.ceil(least / (1 - KEPT))} runs: {least} "
+                f"Expected a `budget` of at least {math.ceil(least / share)} runs: {least} "
                 f"training runs compare the winner with the default; got {budget}."
             )
         settings = Settings(
@@ -264,12 +275,17 @@ def _settings(
     return settings
 
 
-def _runs_of_set(budget: Budget, instances: int) -> int:
+def _training_share(held_out: Sequence[str]) -> float:
+    """The part of the budget for training: all of it where nothing is held out."""
+    return 1 - KEPT if held_out else 1.0
+
+
+def _runs_of_set(budget: Budget, instances: int, share: float) -> int:
     """How many training runs each set of changes gets at most."""
     most = min(MOST, instances * RUNS)
     if budget.unit != "runs":
         return most
-    return int(min(most, max(LEAST, (1 - KEPT) * budget.amount // SETS)))
+    return int(min(most, max(LEAST, share * budget.amount // SETS)))
 
 
 class _Study:
@@ -284,6 +300,7 @@ class _Study:
     ) -> None:
         self._campaign, self._settings = campaign, settings
         self._default, self._changes = default, changes
+        self._share = _training_share(settings.held_out)
         self._runner = Runner(campaign, settings, lambda: {"configurations": len(self._proposed)})
         rng = np.random.default_rng([settings.seed, ORDER])
         self._order = race.schedule(len(settings.training), settings.runs, rng)
@@ -294,7 +311,8 @@ class _Study:
     def explain(self, winner: Configuration, tolerance: float, delta: float) -> Explanation:
         """The whole study; see `explain`."""
         everything = frozenset(range(len(self._changes)))
-        count = _runs_of_set(self._runner.budget, len(self._settings.training))
+        settings = self._settings
+        count = _runs_of_set(self._runner.budget, len(settings.training), self._share)
         try:
             kept, complete = simplify(range(len(self._changes)), self._measure, count, tolerance)
             path = walk(kept, self._measure, count)
@@ -361,7 +379,7 @@ class _Study:
             for configuration in allowed
             if (configuration.name, position) not in self._costs
         }
-        if not self._affords(len(wanted), 1 - KEPT):
+        if not self._affords(len(wanted), self._share):
             raise SpentError("the part of the budget for training is spent")
         self._propose(allowed)
         self._take(wanted)

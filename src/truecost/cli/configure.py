@@ -268,7 +268,8 @@ def explain(
     RUNS is a search: a journal of `configure`, a log of irace or SMAC3, or a JSON file with the
     values of the winner's parameters. Changes of the winner are undone in groups on the instances
     it was tuned on, and the others ranked by what they gain. Then the winner and the simplified
-    configuration are run on instances that nobody tuned on, each statement at half of delta.
+    configuration are run on instances that nobody tuned on, each statement at half of delta;
+    without such instances in the scenario, nothing is stated about new ones.
 
     Rerun the same command to resume.
     """
@@ -292,6 +293,12 @@ def explain(
         )
         return
     path = journal_path(journal, source.stem, "-explain")
+    if not quiet and not json and not explaining.split_instances(log, read)[1]:
+        print_line(
+            "The search used every instance of the scenario, so nothing will be shown for new "
+            "ones. Add instances to the scenario to have some held out.",
+            "open",
+        )
     with campaign(pool, quiet=quiet, note=_explaining) as execution:
         explanation = explaining.explain(
             log,
@@ -404,6 +411,7 @@ def _explanation(explanation: "Explanation", scenario: "Scenario", path: Path) -
             "arguments": arguments_of(scenario, explanation.simplified),
         },
         "held_out_instances": explanation.held_out,
+        "condition": explanation.condition,
         "costs_more_than_incumbent_at_most": explanation.most_more,
         "delta": explanation.delta,
         "runs": explanation.runs,
@@ -451,12 +459,15 @@ def _print_explanation(explanation: "Explanation", scenario: "Scenario", unit: s
 def _print_held_out(explanation: "Explanation") -> None:
     better, level = explanation.against_default, f"{100 - 50 * explanation.delta:g} %"
     if better is None:
-        print_line("No held-out instances were run: the budget or the instances ended.", "open")
+        print_line(
+            "Nothing is shown for new instances: the budget ended, or the winner was tuned on all "
+            "instances of the scenario. Add new ones to it, and give another --journal.",
+            "open",
+        )
         return
-    print_line(
-        f"On {counted(explanation.held_out, 'instance')} that nobody tuned on, with {level} "
-        "confidence each:"
-    )
+    condition = "" if explanation.condition is None else f", if {explanation.condition}"
+    where = f"On {counted(explanation.held_out, 'held-out instance')}"
+    print_line(f"{where}, with {level} confidence each{condition}:")
     verdict = "is shown to be better" if better.better else "is not shown to be better"
     print_line(f"* the winner {verdict} than the default;", "good" if better.better else "open")
     if explanation.against_incumbent is None:
