@@ -222,7 +222,8 @@ def split_instances(
         untested = [instance for instance in shuffled if instance.name not in test]
         new = {instance.name for instance in unseen(untested, log, [])} | test
     names = [instance.name for instance in shuffled]
-    training, held_out = ([name for name in names if (name in new) is fresh] for fresh in (False, True))
+    training = [name for name in names if name not in new]
+    held_out = [name for name in names if name in new]
     if not training:
         middle = math.ceil(len(names) / 2)
         training, held_out = names[:middle], names[middle:]
