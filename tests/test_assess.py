@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from truecost.errors import InputError, Refusal
+from truecost.examples import path_of
 from truecost.importers.detect import import_runs
 from truecost.judge.assessment import Assessment, Part
 from truecost.judge.costs import costs_of, difficulty
@@ -508,3 +509,12 @@ def test_one_instance_shows_nothing() -> None:
     assert "one instance" in found.outlook.plan.reason
     noise = next(section for section in page.sections if section.name == "noise")
     assert noise.lead.endswith("its standard error is unknown.")
+
+
+def test_the_last_digit_of_a_utility_changes_no_limit() -> None:
+    """The same runs would have other limits on a machine whose exp rounds otherwise."""
+    here = import_runs(path_of("kissat"), utility="half-life=0.1").matrix
+    elsewhere = here.replace(costs=np.nextafter(here.costs, 0.5))
+    certificates = [assess(runs, chosen="from-list").certificate for runs in (here, elsewhere)]
+    first, second = (certificate.upper for certificate in certificates if certificate is not None)
+    assert first == pytest.approx(second, rel=1e-9)

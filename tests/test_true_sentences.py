@@ -1025,3 +1025,12 @@ def test_the_default_is_not_forecast_against_itself(tmp_path: Path, run: Run) ->
     ended = run("plan", tmp_path / "runs.npz", "--show", "mean", "--default", "c0")
     assert ended.returncode == 2
     assert "none of these costs less than the default" in ended.stderr
+
+
+def test_a_tag_says_by_which_criterion_it_is_better(run: Run) -> None:
+    """A configuration that only wins more often would be called better beside a verdict that calls
+    its mean undecided.
+    """
+    text = run("info", "kissat").stdout
+    assert "shown to win more often" in " ".join(text.split())
+    assert "shown better" not in " ".join(text.split())

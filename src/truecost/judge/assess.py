@@ -15,6 +15,9 @@ from truecost.matrix.imported import Import
 from truecost.runs import Fixed, Trajectory, Watched, is_usual
 from truecost.stats.random import Rng, seed_of
 
+# Digits of a utility, in [0, 1], that all machines agree on.
+UTILITY_DIGITS = 9
+
 
 def assess(
     runs: CostMatrix | Import,
@@ -90,12 +93,13 @@ def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
     if rng is not None:
         return seed_of(rng)
     digest = blake2b(str(log.trajectory.order_seed or "").encode(), digest_size=6)
-    parts = [
-        part for runs in (log.matrix, test) if runs is not None for part in (runs.costs, runs.seeds)
-    ]
+    parts = []
+    for runs in (log.matrix, test):
+        if runs is not None:
+            # Utilities are computed, and the last digit of exp depends on the machine.
+            costs = runs.costs if runs.utility is None else runs.costs.round(UTILITY_DIGITS)
+            parts += [costs, *(() if runs.seeds is None else (runs.seeds,))]
     for values in parts:
-        if values is None:
-            continue
         data, size = np.moveaxis(values, 1, 0).tobytes(), values[:, 0].nbytes
         columns = (data[start : start + size] for start in range(0, len(data), size))
         for code in sorted([blake2b(each, digest_size=16).digest() for each in columns]):

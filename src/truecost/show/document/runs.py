@@ -223,12 +223,15 @@ def _configurations(case: Case, top: int) -> Table:
     # A column with the same number in every row would say nothing.
     partial = bool((costs.instances < len(assessment.matrix.instances)).any())
     rows, values = [], ((costs.standard_error, 2), (within, 4), (across, 4))
+    limits = assessment.beside.shown_better
+    lower = f"shown to have a {case.mean_scale.lower} mean"
+    better = {"difference": lower, "wins": "shown to win more often"}
     for rank, place in enumerate(costs.order[:MOST_ROWS].tolist(), 1):
         name, training = assessment.matrix.configurations[place], float(costs.training[place])
         roles = {"incumbent": assessment.incumbent, "default": assessment.default}
         tags = [role for role, configuration in roles.items() if configuration == name]
-        if any(name in limits for limits in assessment.beside.shown_better.values()):
-            tags.append("shown better")
+        # Each at level δ: "better" by either of them would be wrong with up to twice that.
+        tags += [tag for quantity, tag in better.items() if name in limits.get(quantity, ())]
         if assessment.censored[place]:
             tags.append(f"{assessment.censored[place]:,} censored")
         instances, unsolved = int(costs.instances[place]), float(failed[place])
