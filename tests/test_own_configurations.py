@@ -8,8 +8,9 @@ import pytest
 import scenarios
 from commands import Run as RunCommand
 
-from truecost import InputError, Scenario, Space, configure
+from truecost import InputError, Scenario, Space, assess, configure
 from truecost.importers.detect import import_runs
+from truecost.judge.whole_list import WholeList
 from truecost.space.listed import read_configurations
 
 IRACE = (
@@ -71,6 +72,11 @@ def test_gather_runs_the_configurations_of_a_file(tmp_path: Path, run: RunComman
     ]
     # The scenario's default is among them, if not the first.
     assert log.trajectory.default == list(log.parameters)[2]
+    # They say nothing about the best of the space, as a random sample of it does.
+    assert set(log.origins.values()) == {"the user"}
+    sets = assess(log).beside.whole_list
+    assert isinstance(sets, WholeList)
+    assert sets.best_share is None
 
 
 def test_a_search_starts_with_given_configurations(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
 from truecost.journal.design import RunDesign
-from truecost.journal.journal import DEFAULT, Journal
+from truecost.journal.journal import DEFAULT, GIVEN, Journal
 from truecost.journal.merging import take
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
@@ -210,6 +210,8 @@ def _begun(
         default = scenario.space.default().name if scenario.space.has_default else ""
         # Nobody is compared with a default that is not among them, or that nobody named.
         campaign.book.note(DEFAULT, default if default in names else "")
+        if not isinstance(configurations, int):
+            campaign.book.note(GIVEN, "all")
         yield campaign, design
 
 

@@ -53,6 +53,8 @@ MEASURED = attrgetter(*MEASURES)
 # Where a journal keeps the name of the default, empty if there is none; journals of 0.2 keep none,
 # and their first configuration is the default.
 DEFAULT = "default"
+# Noted where configurations were given, not sampled from the space.
+GIVEN = "given"
 # Tables whose rows have names.
 Named = Literal["configurations", "instances"]
 # What a budget counts.

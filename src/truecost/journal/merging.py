@@ -6,7 +6,7 @@ from typing import get_args
 
 from truecost.errors import InputError
 from truecost.journal.file import enter, what_changed
-from truecost.journal.journal import DEFAULT, Journal, Named
+from truecost.journal.journal import DEFAULT, GIVEN, Journal, Named
 from truecost.journal.outputs import kept_outputs
 from truecost.runs import Machine, Status
 
@@ -89,6 +89,5 @@ def _take_design(
         "INSERT INTO plans (configurations, instances, runs, metric, after) VALUES (?, ?, ?, ?, 0)",
         (*ids, *last[2:]),
     )
-    default = source.execute("SELECT * FROM meta WHERE key = ?", (DEFAULT,)).fetchone()
-    if default is not None:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", default)
+    notes = source.execute("SELECT * FROM meta WHERE key IN (?, ?)", (DEFAULT, GIVEN)).fetchall()
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", notes)

@@ -138,7 +138,8 @@ class Beside:
     @cached_property
     def family_results(self) -> tuple[FamilyResult, ...]:
         """The configuration against the default, family by family."""
-        if (pair := self._pair()) is None or pair[0].at_all_times:
+        # One look: neither a race, nor a plan that was extended, perhaps after a look.
+        if (pair := self._pair()) is None or pair[0].at_all_times or len(pair[0].plans) > 1:
             return ()
         if self.assessment.scope.sampled == "seed":
             return ()  # there the groups are the instances
@@ -189,7 +190,10 @@ class Beside:
             assessment.default,
             delta=assessment.question.delta,
             rng=self._rng(Stream.WHOLE_LIST),
-            random=assessment.log.kind == "journal" and proposed == "beforehand",
+            # Those of a file say nothing about the space.
+            random=assessment.log.kind == "journal"
+            and proposed == "beforehand"
+            and not assessment.log.origins,
         )
         return sets if fixed or isinstance(sets, Refusal) else replace(sets, condition=NOT_TUNED)
 

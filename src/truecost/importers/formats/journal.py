@@ -20,7 +20,7 @@ def _read(path: Path, options: Options) -> Import:
         )
     # Loaded here, since it loads what runs solvers, and no other log needs that.
     from truecost.journal import searchlog, validationlog
-    from truecost.journal.journal import DEFAULT, Journal
+    from truecost.journal.journal import DEFAULT, GIVEN, Journal
 
     with Journal.read(path) as journal:
         table = journal.table()
@@ -42,7 +42,7 @@ def _read(path: Path, options: Options) -> Import:
                 test=journal.matrix(metric, held_out=True, table=table) if judged.any() else None,
                 left_out={"of a batch that is not finished": ahead} if ahead else {},
             )
-        default = journal.noted(DEFAULT)
+        default, given = journal.noted(DEFAULT), journal.noted(GIVEN)
         planned, plans = math.prod(journal.planned() or (0,)), journal.plans()
     trajectory = Trajectory(
         tool="truecost gather",
@@ -57,6 +57,7 @@ def _read(path: Path, options: Options) -> Import:
         matrix=matrix,
         trajectory=trajectory,
         parameters=parameters,
+        origins=dict.fromkeys(parameters, "the user") if given else {},
         left_out={"finished before a slower run that was begun earlier": ahead} if ahead else {},
     )
 
