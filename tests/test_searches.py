@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ def log(
     names = [str(place) for place in range(1, len(costs) + 1)]
     return Import(
         kind="smac",
-        matrix=CostMatrix(costs, names, ["a", "b", "c"], 0, high),
+        matrix=CostMatrix(costs, names, ["a", "b", "c"], min(0, np.min(costs)), high),
         trajectory=Trajectory(
             tool="SMAC3", proposed="adaptively", raced=True, default="1", incumbent=incumbent
         ),
@@ -61,6 +62,26 @@ def test_metrics_and_spaces_must_agree() -> None:
         side_by_side([first, other], ["s1", "s2"])
     with pytest.raises(InputError, match="two searches or more"):
         side_by_side([first, first], ["s1", "s1"])
+
+
+def test_scores_stay_scores() -> None:
+    """Searches for a high score would be reported as costs below 0, or be mixed with costs."""
+    costs = log([[-5, -4, -6], [-1, -2, -3]], [0.0, 0.5], "1")
+    first, second = (
+        replace(
+            costs,
+            matrix=costs.matrix.replace(low=-9, high=0),
+            trajectory=replace(costs.trajectory, maximised=True, incumbent=incumbent),
+        )
+        for incumbent in ("1", "2")
+    )
+    searches = side_by_side([first, second], ["s1", "s2"])
+    assert searches.log.trajectory.maximised
+    assert searches.sentences[1].startswith("s1:2, of s2, scores 3 ± ")
+    assert " less on the 3 instances" in searches.sentences[1]
+    minimised = replace(second, trajectory=replace(second.trajectory, maximised=False))
+    with pytest.raises(InputError, match="only costs or only scores, got one of each in s1 and s2"):
+        side_by_side([first, minimised], ["s1", "s2"])
 
 
 def test_several_logs_on_the_command_line(tmp_path: Path) -> None:

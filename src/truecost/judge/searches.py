@@ -81,6 +81,7 @@ class Searches:
     def sentences(self) -> tuple[str, ...]:
         """What is to be said of them."""
         best = self.incumbents[0]
+        scores = self.log.trajectory.maximised
         lines = [
             f"{len(self.searches)} searches ended in {len(self.incumbents)} different "
             f"{'incumbent' if len(self.incumbents) == 1 else 'incumbents'}. Take {best}."
@@ -94,8 +95,9 @@ class Searches:
                 None: "too few common instances to say more",
             }[search.by_chance]
             difference = f"{search.difference:.3g} ± {search.standard_error:.2g}"
+            difference = f"scores {difference} less" if scores else f"costs {difference} more"
             lines.append(
-                f"{search.incumbent}, of {search.name}, costs {difference} more on the "
+                f"{search.incumbent}, of {search.name}, {difference} on the "
                 f"{search.common_instances:,} instances that all incumbents were run on: {words}."
                 if search.common_instances
                 else f"{search.incumbent}, of {search.name}, was run on other instances."
@@ -151,6 +153,7 @@ def side_by_side(logs: Sequence[Import], names: Sequence[str]) -> Searches:
             raced=True,
             default=defaults.pop() if len(defaults) == 1 else None,
             incumbent=incumbents[0],
+            maximised=logs[0].trajectory.maximised,
         ),
         parameters=parameters,
         left_out=left_out,
@@ -165,6 +168,10 @@ def _check_alike(logs: Sequence[Import], names: Sequence[str]) -> None:
     """Costs of different metrics must not be pooled, nor configurations of different spaces."""
     first, *others = logs
     for log, name in zip(others, names[1:], strict=True):
+        if log.trajectory.maximised != first.trajectory.maximised:
+            raise InputError(
+                f"expected only costs or only scores, got one of each in {names[0]} and {name}."
+            )
         for field in ("low", "high", "cutoff", "utility"):
             mine, theirs = getattr(first.matrix, field), getattr(log.matrix, field)
             if mine != theirs:
