@@ -11,11 +11,21 @@ import pytest
 import rwriter as r
 from commands import Run
 
-from truecost import Assessment, CostMatrix, assess, compare, import_runs, report
+from truecost import (
+    Assessment,
+    CostMatrix,
+    assess,
+    compare,
+    import_runs,
+    report,
+    variance_components,
+)
 from truecost.errors import InputError, Refusal
 from truecost.judge.costs import costs_of
-from truecost.judge.statements import Statement
-from truecost.runs import Status, Trajectory
+from truecost.judge.families import family_results
+from truecost.judge.statements import Statement, pairs_of
+from truecost.plan import paired_differences
+from truecost.runs import RunPlan, Status, Trajectory
 from truecost.show.document import (
     Case,
     Context,
@@ -28,7 +38,7 @@ from truecost.show.document import (
 from truecost.show.document.certificate import what_is_shown
 from truecost.show.document.context import WORDS, Wording
 from truecost.show.document.next_steps import steps_of
-from truecost.stats import quantities
+from truecost.stats import approximate, quantities
 
 NAN = math.nan
 DATA = Path(__file__).parent / "data"
@@ -1034,3 +1044,162 @@ def test_a_tag_says_by_which_criterion_it_is_better(run: Run) -> None:
     text = run("info", "kissat").stdout
     assert "shown to win more often" in " ".join(text.split())
     assert "shown better" not in " ".join(text.split())
+
+
+def test_a_ratio_that_is_the_same_everywhere_has_an_interval() -> None:
+    """Rounding would turn a perfectly known ratio into "every ratio is possible"."""
+    rng = np.random.default_rng(0)
+    for factor in rng.uniform(0.3, 3, 20):
+        times = rng.lognormal(size=30)
+        interval = approximate.mean_ratio(times, factor * times)
+        assert not interval.reason
+        assert (interval.lower, interval.upper) == pytest.approx((factor, factor), rel=1e-6)
+
+
+def test_a_limit_never_leaves_the_range_by_rounding() -> None:
+    """0.3 + (0.9 − 0.3) is above 0.9: an audit of costs at `high` would end in an error."""
+    costs = matrix_of(np.full((2, 20, 2), 0.9), 0.3, 0.9)
+    assessment = assess(costs, chosen="from-list", default="c0")
+    assert assessment.certificate is not None
+    assert assessment.certificate.estimate == assessment.certificate.upper == 0.9
+    width = assessment.beside.width
+    assert width is not None
+    assert width.total == 0
+
+
+def test_a_score_can_be_some_percent_better() -> None:
+    """A score 5 % better would be taken for a worse one, which no number of instances shows."""
+    rng = np.random.default_rng(1)
+    scores = -rng.uniform(0.5, 1, (1, 40, 1)) - rng.uniform(-0.01, 0.011, (2, 40, 1))
+    trajectory = Trajectory(
+        tool="x", proposed="adaptively", default="c0", incumbent="c1", maximised=True
+    )
+    needed = assess(matrix_of(scores, -2, 0), trajectory=trajectory).outlook.assumed
+    sizes = [effect.instances or math.inf for effect in needed]
+    assert len(sizes) == 3
+    assert sizes == sorted(sizes, reverse=True)
+    assert max(sizes) < math.inf
+
+
+def test_one_repeated_run_does_not_say_what_repeats_buy() -> None:
+    """With one second run in all, twice the runs would be promised to change nothing."""
+    costs = np.random.default_rng(2).random((2, 20, 2))
+    costs[:, 1:, 1] = NAN
+    noise = assess(matrix_of(costs, 0, 1)).noise
+    assert math.isnan(noise.across)
+    assert not math.isnan(noise.standard_error)
+    assert math.isnan(noise.same_instances_again)
+
+
+def test_a_weighted_list_of_one_is_judged() -> None:
+    """A list whose only configuration is the default would divide by nothing."""
+    assessment = assess(
+        matrix_of(np.random.default_rng(3).random((1, 20, 1)), 0, 1),
+        chosen="weighted-list",
+        default="c0",
+    )
+    assert assessment.certificate is not None
+    assert assessment.beside.family_results == ()
+
+
+def test_families_of_runs_that_were_stopped_take_no_bets() -> None:
+    """A cap set by another instance would break bets in any order, family by family."""
+    rng = np.random.default_rng(4)
+    statuses = np.where(rng.random((2, 60, 1)) < 0.3, Status.CENSORED, Status.SOLVED)
+    runs = CostMatrix(
+        rng.random((2, 60, 1)),
+        ["a", "b"],
+        [f"i{place}" for place in range(60)],
+        0,
+        1,
+        statuses=statuses.astype(np.int8),
+        families=["f"] * 60,
+    )
+    (result,) = family_results(runs, "a", "b", delta=0.1, rng=rng)
+    # Hoeffding's limits, for differences in [−1, 1].
+    pairs = pairs_of(runs, "a", "b")
+    margin = 2 * math.sqrt(math.log(1 / 0.05) / (2 * 60))
+    assert result.upper == pytest.approx(pairs.upper.mean() + margin)
+    assert result.lower == pytest.approx(pairs.lower.mean() - margin)
+
+
+def test_an_extended_plan_has_no_families_in_one_look() -> None:
+    """Families would be judged at full δ at every extension of a plan."""
+    costs = matrix_of(np.random.default_rng(5).random((2, 40, 1)), 0, 1)
+    runs = costs.replace(families=["f", "g"] * 20)
+    for plans, shown in (((40,), 2), ((20, 40), 0)):
+        trajectory = Trajectory(
+            tool="truecost gather",
+            proposed="beforehand",
+            raced=False,
+            default="c0",
+            incumbent="c1",
+            plans=tuple(RunPlan(2, size, 1) for size in plans),
+        )
+        results = assess(runs, trajectory=trajectory).beside.family_results
+        assert len(results) == shown
+
+
+def test_two_saved_logs_keep_the_number_that_draws_their_order(tmp_path: Path) -> None:
+    """Sorted zeros and ones of two logs would come in an order that hardly any chance decides."""
+    for name, seed in (("old", 7), ("new", None)):
+        costs = CostMatrix([[0.0] * 10 + [1.0] * 10], [name], [f"i{n}" for n in range(20)], 0, 1)
+        costs.save(tmp_path / f"{name}.npz", trajectory=Trajectory(tool="x", order_seed=seed))
+    both = compare(tmp_path / "old.npz", tmp_path / "new.npz")
+    assert both.trajectory.order_seed == 7
+
+
+def test_weights_of_zero_leave_nothing_to_judge_by() -> None:
+    """An estimate of NaN would be certified where the part that judges has no weight."""
+    costs = matrix_of(np.random.default_rng(0).random((3, 10, 1)), 0, 1)
+    weights = dict.fromkeys(costs.instances, 0.0)
+    reasons = set()
+    for name in costs.instances:
+        only = assess(costs, weights=weights | {name: 10.0}, about="new", chosen="on-part")
+        estimate = 0.0 if only.certificate is None else only.certificate.estimate
+        assert math.isfinite(estimate)
+        reasons.add(only.no_certificate)
+    assert reasons == {None, "all instances that may be used have the weight 0"}
+
+
+def test_weights_below_zero_are_not_said_to_miss_their_sum() -> None:
+    """1.5 − 0.5 would be refused as a sum that is not 1."""
+    costs = matrix_of(np.random.default_rng(0).random((2, 10, 1)), 0, 1)
+    families = costs.replace(families=["A", "B"] * 5)
+    for mix in ({"A": 1.5, "B": -0.5}, {"A": (0.8, 0.5), "B": (0.2, 0.5)}):
+        with pytest.raises(InputError, match="got one below 0, or a range that ends below its"):
+            assess(families, mix=mix)
+
+
+def test_a_list_by_families_names_whom_families_show() -> None:
+    """A configuration would be left out that is worse on a large family, and better on all."""
+    better, large = np.full(20, -0.4), np.full(300, 0.04)
+    costs = np.stack([np.full(320, 0.5), 0.5 + np.concatenate([better, large])])
+    runs = matrix_of(costs, 0, 1)
+    labels = [*(f"f{n}" for n in range(20)), *["large"] * 300]
+    listed = assess(
+        runs.replace(families=labels), sampled="family", chosen="from-list", default="c0"
+    )
+    assert set(listed.beside.shown_better["difference"]) == {"c1"}
+
+
+def test_a_t_test_is_planned_by_the_runs_that_compare() -> None:
+    """The spread of differences would come from training runs, where the default may have none."""
+    rng = np.random.default_rng(6)
+    costs = rng.random((2, 30, 2))
+    costs[0] = NAN
+    training = matrix_of(costs, 0, 1)
+    test = matrix_of(rng.random((2, 30, 2)), 0, 1)
+    test = test.replace(instances=[f"new{n}" for n in range(30)])
+    apart = assess(training, test=test, default="c0", configuration="c1").outlook.apart
+    assert apart is not None
+    components = variance_components(paired_differences(test, "c1", "c0"))
+    assert apart.sd == pytest.approx(math.sqrt((components.within + components.across).item()))
+
+
+def test_huge_costs_have_errors_of_their_variances() -> None:
+    """Squares of squares would overflow, with a warning and infinite errors."""
+    costs = np.random.default_rng(8).random((1, 20, 2))
+    one, huge = (variance_components(matrix_of(factor * costs)) for factor in (1.0, 1e149))
+    assert huge.across_error[0] == pytest.approx(1e298 * one.across_error[0])
+    assert huge.within_error[0] == pytest.approx(1e298 * one.within_error[0])

@@ -2,8 +2,8 @@
 chosen.
 
 test
-    It has runs on fresh instances, on which nobody chose anything. All of δ; 6δ/(π²k²) at the k-th
-    look of a search that went on with more budget after looking.
+    It has runs on fresh instances, on which nobody chose anything. All of δ; of a search that may
+    go on with more budget after a look, the part that `looks.of_look` has for it.
 before
     It was fixed before any of these costs was seen. All of δ.
 from-list
@@ -122,7 +122,7 @@ class Evidence(NamedTuple):
         it.
         """
         others, listed = self.configurations - 1, default in self.runs.configurations
-        if self.weights and listed:
+        if self.weights and listed and others:
             rest = 1 - self.weights[self.runs.configurations.index(default)]
             return self._replace(share=self.share / rest)
         # With an extension, the default came in with the first plan and not with these.

@@ -1,6 +1,6 @@
 """What families show: who wins on which."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -65,7 +65,10 @@ def family_results(
     for name in names:
         places = rng.permutation(np.flatnonzero(both & (labels == name)))
         part_runs = pair.select(instances=[pair.instances[i] for i in places])
-        sample = read_sample(part_runs, timed=False)
+        # When to stop a run may have been decided by other families' runs.
+        sample = replace(
+            read_sample(part_runs, timed=False), monotone=bool(part_runs.censored.any())
+        )
         lower = upper = None
         if quantities.DIFFERENCE.refusal(sample) is None:
             lower, upper = (

@@ -126,7 +126,8 @@ def noise_of(matrix: CostMatrix, costs: Costs, place: int, rng: np.random.Genera
         across=across,
         bottleneck=bottleneck,
         standard_error=error,
-        same_instances_again=error * math.sqrt(again / now) if now > 0 else error,
+        # Without variance nothing is gained; where it is NaN, nobody knows.
+        same_instances_again=error if now == 0 else error * math.sqrt(again / now),
         new_instances=error / math.sqrt(2),
         constant=_constant(matrix, place),
         share_low=share_low,

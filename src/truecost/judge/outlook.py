@@ -21,7 +21,7 @@ from truecost.judge.evidence import Evidence
 from truecost.judge.optimism import Noise
 from truecost.judge.question import Primary, Stream
 from truecost.judge.sampling import read_sample
-from truecost.judge.scope import sampling_design
+from truecost.judge.scope import Scope, sampling_design, units_of
 from truecost.judge.statements import Comparison
 from truecost.matrix import CostMatrix
 from truecost.plan.power import Power, paired_differences, runs_to_tell_apart
@@ -120,7 +120,7 @@ def outlook_of(assessment: "Assessment") -> Outlook:
         plan=plan,
         error=error,
         reach=_reach(assessment),
-        apart=_apart(assessment.matrix, comparison) if selected == "no" else None,
+        apart=_apart(assessment.scope, comparison) if selected == "no" else None,
         assumed=assumed,
     )
 
@@ -267,7 +267,9 @@ def assumed_effects(
         if primary == "wins":
             shifted = (np.arange(100) < round(100 * effect)).astype(np.float64)
         else:
-            mean = 0.5 + effect * float(sample.means(1, "lower").mean()) / (2 * pair.width)
+            # Of a score, a negative cost, the share is one of its size.
+            cheaper = effect * abs(float(sample.means(1, "lower").mean()))
+            mean = 0.5 + cheaper / (2 * pair.width)
             shifted = np.clip(goal.values - goal.values.mean() + mean, 0, 1)
         outcome = forecast.instances_needed(replace(goal, values=shifted), delta, rng=seed)
         needed.append(Assumed(primary, effect, outcome.instances))
@@ -294,14 +296,17 @@ def _reach(assessment: "Assessment") -> tuple[Reach, ...]:
     return tuple(sorted(likely, key=lambda reach: reach.what != assessment.primary))
 
 
-def _apart(matrix: CostMatrix, comparison: Comparison | None) -> Power | None:
-    """What it takes to tell the two apart, where nothing is shown yet."""
+def _apart(scope: Scope, comparison: Comparison | None) -> Power | None:
+    """What it takes to tell the two apart, by the runs that compare them, where nothing is shown
+    yet.
+    """
     if comparison is None or comparison.instances < FEWEST or comparison.grade != "open":
         return None
     if not comparison.observed or not math.isfinite(comparison.observed):
         return None
     try:
-        differences = paired_differences(matrix, comparison.configuration, comparison.default)
+        runs = units_of(comparison.runs, scope)
+        differences = paired_differences(runs, comparison.configuration, comparison.default)
         return runs_to_tell_apart(
             components=variance_components(differences), difference=comparison.observed
         )

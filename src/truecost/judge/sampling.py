@@ -34,6 +34,7 @@ from truecost.runs import Status
 from truecost.stats import approximate
 from truecost.stats.approximate import Approximate
 from truecost.stats.assumptions import SAMPLED, SEEDS
+from truecost.stats.designs import numbers_of, weights_of
 from truecost.stats.grouping import codes_of
 from truecost.stats.inversion import ANYTIME, ONE, Look, planned
 from truecost.stats.limits import Limit, limit, seeds_assumed
@@ -183,7 +184,8 @@ def shown_better(
         sample, _, part = sampled
         even = quantity.even or 0.0
         # Most are not even better in what was seen, and limits take time.
-        if sign * (quantity.numbers(sample, quantity.side).observed() - even) <= 0:
+        numbers, weights = numbers_of(quantity, sample, quantity.side), weights_of(sample.design)
+        if sign * (numbers.observed(weights) - even) <= 0:
             continue
         spent = min(question.delta * listed.against(default).share, MOST_DELTA) * part
         value = _worst(quantity, sampled, quantity.side, spent, listed.scope).value
@@ -254,6 +256,9 @@ def sample_of(
             return Refusal("some of these instances have no runs with the same number")
     timed = are_times(evidence.runs)
     sample = read_sample(runs, timed=timed, design=sampling_design(runs, evidence.scope))
+    weights = sample.design.weights
+    if weights is not None and not weights.any():
+        return Refusal("all instances that may be used have the weight 0")
     # Of a long list most are known by their own runs already.
     zero_one = _at_ends(runs) and _at_ends(evidence.runs)
     # In one look nothing says whether later runs had a part in when others were stopped.

@@ -404,7 +404,11 @@ def _mix_of(
         least - ROUNDING <= 1 <= most + ROUNDING
     ):
         got = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
-        raise InputError(f"Expected the weights of a `mix` to sum to 1, got {got}.")
+        if least - ROUNDING <= 1 <= most + ROUNDING:
+            got = "one below 0, or a range that ends below its start"
+        raise InputError(
+            f"Expected the weights of a `mix` to be 0 or more and to sum to 1, got {got}."
+        )
     if not any(low < high for low, high in ranges):
         return tuple((name, low / least) for name, (low, _) in zip(names, ranges, strict=True)), ()
     if sum(low < high for low, high in ranges) > MOST_RANGES:

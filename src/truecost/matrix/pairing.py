@@ -150,6 +150,7 @@ def _trajectory(old: Trajectory, new: Trajectory, called: Sequence[str]) -> Traj
         raced=bool(old.raced or new.raced),
         unfinished=old.unfinished or new.unfinished,
         maximised=new.maximised,
+        order_seed=new.order_seed if old.order_seed is None else old.order_seed,
     )
 
 

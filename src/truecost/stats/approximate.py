@@ -132,14 +132,15 @@ def mean_ratio(
         (v_a, c), (_, v_b) = np.cov(one, two) / one.size
         q = _quantile(delta, one.size) ** 2
         square, linear, constant = a * a - q * v_a, a * b - q * c, b * b - q * v_b
-        root = linear * linear - square * constant
-        if square <= 0 or root < 0:
+        if square <= 0:
             reason = (
                 "the mean cost of the first cannot be distinguished from 0, so every ratio is "
                 "possible"
             )
         else:
-            low, high = ((linear + sign * math.sqrt(root)) / square for sign in (-1, 1))
+            # Never below 0 but for rounding, which where all ratios are alike is all there is.
+            root = math.sqrt(max(linear * linear - square * constant, 0.0))
+            low, high = (linear - root) / square, (linear + root) / square
             ends = max(0.0, float(low)), max(0.0, float(high))
     ratio = b / a if a > 0 else math.nan
     return _made("ratio of means", ratio, ends, delta, reason, one, two)

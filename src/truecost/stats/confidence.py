@@ -368,7 +368,7 @@ def _one(method: Method) -> Look:
 
 
 def _mean_of(rows: Rows, scaled: FloatArray, pairs: bool = False) -> MeanOf:
-    return MeanOf(values=scaled, start=rows.low, scale=rows.high - rows.low, balanced=pairs)
+    return MeanOf(values=scaled, low=rows.low, high=rows.high, balanced=pairs)
 
 
 def _both(

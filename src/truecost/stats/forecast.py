@@ -208,7 +208,7 @@ def is_shown(goal: Goal, delta: float = 0.05, *, planned: int) -> bool:
     `confidence.watched`.
     """
     rows, target = goal.values[np.newaxis], 1 / delta
-    # The first is quick, and never true where the second is false.
+    # The first is quick, and never false where the second is true.
     asked = np.array([planned]), ledger.WATCHED, False
     return bool(
         ledger.rejects(rows, goal.above, target, *asked, True)[0]

@@ -89,14 +89,14 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeanOf:
-    """The quantity is start + scale · (mean of the numbers).
+    """The quantity is low + (high − low) · (mean of the numbers).
 
     Attributes
     ----------
     values
         Numbers in [0, 1], (n,) or several rows (M, n), NaN passed over.
-    start, scale
-        What 0 stands for, and the width of the range.
+    low, high
+        What 0 and 1 stand for.
     binary
         Whether each number is 0 or 1 from one run.
     balanced
@@ -104,8 +104,8 @@ class MeanOf:
     """
 
     values: FloatArray
-    start: float = 0.0
-    scale: float = 1.0
+    low: float = 0.0
+    high: float = 1.0
     binary: bool = False
     balanced: bool = False
 
@@ -133,23 +133,25 @@ class MeanOf:
 
     def unscaled(self, lower: FloatArray, side: Side) -> FloatArray:
         """A limit of the quantity from a lower one of what is bet on: the numbers or 1 − them."""
-        share = np.clip(lower, 0, 1)
-        return np.asarray(self.start + self.scale * (share if side == "lower" else 1 - share))
+        return self._value(lower if side == "lower" else 1 - lower)
 
     def observed(self, weights: FloatArray | None = None) -> float:
         """The quantity in the sample, with a weight for each unit, or all with the same."""
-        return float(self.start + self.scale * _average(self.values, weights))
+        return float(self._value(_average(self.values, weights)))
 
     def running(self) -> FloatArray:
         """The same after each unit."""
-        sizes = np.arange(1, self.values.size + 1)
-        return np.asarray(self.start + self.scale * self.values.cumsum() / sizes)
+        return self._value(self.values.cumsum() / np.arange(1, self.values.size + 1))
 
     def goal(self, side: Side, value: float) -> Goal:
         """What has to be shown for the quantity to be beyond a value."""
-        point = (value - self.start) / self.scale
+        point = (value - self.low) / (self.high - self.low)
         values, above = (self.values, point) if side == "lower" else (1 - self.values, 1 - point)
         return Goal(values=values, above=above, exact=self.binary, balanced=self.balanced)
+
+    def _value(self, mean: FloatArray) -> FloatArray:
+        # Rounding can make low + (high − low) a little more than high.
+        return np.clip(self.low + (self.high - self.low) * mean, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -76,11 +76,11 @@ class Quantity:
 
 
 def _means(sample: Sample, side: Side) -> MeanOf:
-    width = sample.high - sample.low
-    scaled = (sample.means(0, side) - sample.low) / width
+    low, high = sample.low, sample.high
+    values = np.clip((sample.means(0, side) - low) / (high - low), 0, 1)
     # The binomial limit needs no order, of which sorted zeros and ones leave nothing to chance.
     binary = sample.zero_one and sample.single
-    return MeanOf(values=np.clip(scaled, 0, 1), start=sample.low, scale=width, binary=binary)
+    return MeanOf(values=values, low=low, high=high, binary=binary)
 
 
 def _differences(sample: Sample, side: Side) -> MeanOf:
@@ -88,7 +88,7 @@ def _differences(sample: Sample, side: Side) -> MeanOf:
     # What goes against the limit: one at its cap, the other charged the most.
     gaps = sample.means(0, side) - sample.means(1, opposite(side))
     values = np.clip((gaps + width) / (2 * width), 0, 1)
-    return MeanOf(values=values, start=-width, scale=2 * width, balanced=True)
+    return MeanOf(values=values, low=-width, high=width, balanced=True)
 
 
 def _ratios(sample: Sample, side: Side) -> RatioOf:
@@ -105,7 +105,7 @@ def _solved_shares(sample: Sample, side: Side) -> MeanOf:
 def _solved_differences(sample: Sample, side: Side) -> MeanOf:
     first, second = _solved(sample)
     gaps = run_means(first.pick(side))[0] - run_means(second.pick(opposite(side)))[0]
-    return MeanOf(values=(gaps + 1) / 2, start=-1, scale=2, balanced=True)
+    return MeanOf(values=(gaps + 1) / 2, low=-1, high=1, balanced=True)
 
 
 def _wins(sample: Sample, side: Side) -> MeanOf:

@@ -278,10 +278,11 @@ def _by_instance(
 
 def _error_of_sum(parts: FloatArray, number: FloatArray) -> FloatArray:
     """Of a sum of independent parts, given less their means."""
+    # Parts are squares of costs already; squared once more, those of large costs would overflow.
+    scale = np.maximum(np.abs(parts).max(axis=1), 1e-300)
+    squares = ((parts / _rows(scale)) ** 2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(
-            number >= 2, np.sqrt((parts**2).sum(axis=1) * number / (number - 1)), np.nan
-        )
+        return np.where(number >= 2, scale * np.sqrt(squares * number / (number - 1)), np.nan)
 
 
 def _rows(values: FloatArray) -> FloatArray:
