@@ -270,6 +270,7 @@ def test_sums_and_single_attributes(tmp_path: Path, total: Any, by_step: bool) -
     def reported(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0, 1)
         trial.set_user_attr("parameters", 17)
+        trial.set_user_attr("cost_spread", 3.0)
         for instance in range(4):
             if by_step:
                 trial.report(x + instance, instance)

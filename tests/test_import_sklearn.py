@@ -51,6 +51,18 @@ def test_every_form(tmp_path: Path, search: Any, form: str, scorer: str) -> None
     assert any("folds stand for instances" in note for note in log.notes)
 
 
+def test_folds_by_their_numbers(tmp_path: Path, search: Any) -> None:
+    """With columns in another order, a fold would bear the name of another one."""
+    columns = pd.DataFrame(search.cv_results_).rename(
+        columns=lambda name: name.replace("split1_", "split10_")
+    )
+    columns[sorted(columns.columns, reverse=True)].to_csv(tmp_path / "results.csv")
+    matrix = import_runs(tmp_path / "results.csv", objective="accuracy").matrix
+    assert matrix.instances == ("fold 0", "fold 2", "fold 10")
+    costs = matrix.select(instances=["fold 10"]).costs.ravel()
+    np.testing.assert_allclose(costs, -search.cv_results_["split1_test_accuracy"], rtol=1e-12)
+
+
 def test_a_search_by_halving() -> None:
     """Scores from few samples would be mixed with those from all."""
     x, y = make_classification(n_samples=90, n_features=4, random_state=1)
@@ -71,7 +83,7 @@ def test_a_fit_that_failed(search: Any) -> None:
     results["split1_test_accuracy"] = np.array([np.nan, *results["split1_test_accuracy"][1:]])
     log = import_runs(results, low=-1, high=0)
     assert log.matrix.costs[0, 1, 0] == 0
-    assert any("1 runs that failed" in note for note in log.notes)
+    assert any("1 run that failed" in note for note in log.notes)
 
 
 def test_bad_results(tmp_path: Path, search: Any) -> None:

@@ -284,8 +284,42 @@ def test_objectives(tmp_path: Path) -> None:
         np.testing.assert_array_equal(
             import_runs(path, low=0, high=50, objective=wanted).matrix.costs[:, 0, 0], [20, 40]
         )
+    # The objective is called so; without one, it is the elapsed time.
+    timed = import_runs(path, low=0, high=50, objective="time").matrix.costs
+    np.testing.assert_array_equal(timed[:, 0, 0], [1, 3])
     with pytest.raises(InputError, match="got 'speed'"):
         import_runs(path, low=0, high=50, objective="speed")
+
+
+def test_a_front_of_incumbents(tmp_path: Path) -> None:
+    """Of several objectives, the first of SMAC's incumbents would be called the winner in each."""
+    rows = [row(1, "a", 5, [1.0, 40.0]), row(2, "a", 5, [3.0, 20.0])]
+    path = folder_of(
+        tmp_path / "m",
+        HISTORY | {"data": rows},
+        scenario={"objectives": ["speed", "size"]},
+        intensifier={"incumbent_ids": [1, 2], "trajectory": [{"config_ids": [1, 2], "trial": 2}]},
+    )
+    for objective, winner in (("speed", "1"), ("size", "2")):
+        log = import_runs(path, objective=objective)
+        assert log.trajectory.incumbent == winner
+        assert log.trajectory.steps[-1].configurations[0] == winner
+        assert "SMAC3 kept 2 incumbents" in log.notes[0]
+
+
+def test_one_failure_is_a_run(tmp_path: Path) -> None:
+    """A note would speak of "1 runs"."""
+    for status, note in (
+        (2, "1 run that failed without a cost is charged 1, the largest cost seen"),
+        (1, "1 run called solved ended after the cutoff of 5, which is a timeout."),
+    ):
+        rows = [row(1, "a", 5, 1.0), row(2, "a", 5, float("inf") if status == 2 else 7.0, status)]
+        path = folder_of(tmp_path / str(status), HISTORY | {"data": rows})
+        log = import_runs(path, cutoff=None if status == 2 else 5)
+        assert log.notes[0].startswith(note)
+    kept = HISTORY | {"data": [row(1, "a", 5, 1.0), row(2, "a", 5, 9.0, 2)]}
+    (note,) = import_runs(folder_of(tmp_path / "kept", kept)).notes
+    assert note == "1 run that failed keeps the cost the log charges it."
 
 
 def test_budgets(tmp_path: Path) -> None:
@@ -314,7 +348,7 @@ def test_par_and_cutoff(tmp_path: Path) -> None:
     found = import_runs(path, cutoff=2.5, par=10)
     assert (found.matrix.low, found.matrix.high) == (0, 25)
     np.testing.assert_array_equal(found.matrix.costs[1, 0], [25, 25])  # 3.0 is after the cutoff
-    assert any("1 runs ended after the cutoff" in note for note in found.notes)
+    assert any("1 run called solved ended after the cutoff" in note for note in found.notes)
     capped = folder_of(tmp_path / "c", scenario={"runtime_cutoff": 4})
     assert import_runs(capped, par=2).matrix.high == 8
     with pytest.raises(InputError, match="Give the `cutoff`"):
@@ -327,9 +361,15 @@ def test_the_default_by_its_values(tmp_path: Path) -> None:
     space.
     """
     space = {
-        "hyperparameters": [{"name": "x", "default_value": 1.0}, {"name": "y", "default_value": 3}]
+        "hyperparameters": [
+            {"name": "x", "default_value": 1.0},
+            {"name": "y", "default_value": 3},
+            # As ConfigSpace writes a constant.
+            {"type": "constant", "name": "z", "value": 7},
+        ]
     }
-    history = HISTORY | {"config_origins": {}}
+    configs = {"1": {"x": 0.5, "z": 7}, "2": {"x": 1.0, "z": 7}}
+    history = HISTORY | {"config_origins": {}, "configs": configs}
     path = folder_of(
         tmp_path / "d",
         history,

@@ -160,7 +160,9 @@ def test_data_frames(library: str) -> None:
 def test_empty_cells(tmp_path: Path) -> None:
     """A run that was not solved would be dropped, and its solver look better."""
     (tmp_path / "wide.csv").write_text("instance,s1,s2\na,1,\nb,timeout,2\n")
-    with pytest.raises(InputError, match="2 of 4 rows have no cost"):
+    with pytest.raises(
+        InputError, match="2 of 4 cells have no number, the first is that of s1 on b"
+    ):
         import_runs(tmp_path / "wide.csv")
     matrix = import_runs(tmp_path / "wide.csv", cutoff=10, par=1).matrix
     assert matrix.costs[:, :, 0].tolist() == [[1, 10], [10, 2]]

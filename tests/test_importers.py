@@ -21,6 +21,7 @@ from truecost.campaigns.gather import design_of
 from truecost.cli import app
 from truecost.errors import InputError
 from truecost.importers.detect import import_runs
+from truecost.importers.record import Options
 from truecost.matrix import CostMatrix, provenance
 from truecost.runs import Machine, Status, Step, Trajectory
 from truecost.stats.synthetic import runtime_model
@@ -107,6 +108,18 @@ def test_aslib_quality_is_turned_round(tmp_path: Path) -> None:
     assert unknown.matrix.width == np.inf
     np.testing.assert_array_equal(unknown.matrix.costs[1], [[0, 0], [-7, -8]])  # the worst seen
     assert any("the largest cost seen" in note for note in unknown.notes)
+
+
+def test_aslib_comments_and_unknown_entries(tmp_path: Path) -> None:
+    """A comment behind the cutoff would take it away, and an unknown entry give a measure the
+    direction of another.
+    """
+    described = DESCRIPTION.replace("cutoff_time: 10", "cutoff_time: 10  # seconds")
+    described = described.replace("[false, true]", "[?, true]  # of both")
+    folder = aslib(tmp_path / "demo", description=described)
+    plain = import_runs(aslib(tmp_path / "plain"))
+    assert import_runs(folder).matrix == plain.matrix
+    assert import_runs(folder, objective="quality", low=-20, high=0).trajectory.maximised
 
 
 def test_an_example_as_aslib() -> None:
@@ -385,12 +398,46 @@ def test_runs_without_a_cost_are_not_dropped(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("solver,problem,runtime\na,x,1\na,y,\nb,x,2\nb,y,3\n")
     with pytest.raises(
-        InputError, match=r"1 of 4 rows have no cost, the first is row 2\. If these runs timed out"
+        InputError, match=r"1 of 4 rows has no cost, the first is row 2\. If these runs timed out"
     ):
         import_runs(path)
     found = import_runs(path, cutoff=5)
     np.testing.assert_array_equal(found.matrix.costs[:, :, 0], [[1, 50], [2, 3]])
-    assert "Rows without a cost: 1. They count as timeouts." in found.notes
+    assert "Runs without a cost count as timeouts: 1." in found.notes
+
+
+def test_messages_name_the_columns_of_the_table(tmp_path: Path) -> None:
+    """Somebody would be told of a column that the table does not have, or of decimals where a comma
+    separates thousands.
+    """
+    path = tmp_path / "runs.csv"
+    path.write_text("solver,problem,runtime (ms)\na,x,1 s\na,y,2 s\n")
+    with pytest.raises(InputError, match=r"in the column 'runtime \(ms\)', got '1 s' in row 1"):
+        import_runs(path)
+    path.write_text('solver,problem,runtime (ms)\na,x,1500\na,y,"2,250"\n')
+    with pytest.raises(InputError, match=r"point, 2\.250, thousands without a comma, 2250\."):
+        import_runs(path)
+    path.write_text("solver,problem,runtime (ms)\na,x,1500\na,y,20\n")
+    log = import_runs(path, cutoff=1000)
+    assert "The cutoff of 1000 is meant in ms, as the costs are." in log.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"cutoff": 0}, "a `cutoff` above 0, got 0"), ({"cutoff": 1, "par": 0.5}, "at least 1")],
+)
+def test_cutoffs_and_penalties_that_make_no_sense(options: dict[str, float], message: str) -> None:
+    """A cutoff of 0 would be taken, or refused in a sentence that nobody understands."""
+    with pytest.raises(InputError, match=message):
+        Options(**options)  # type: ignore[arg-type]
+
+
+def test_the_range_of_a_score_has_no_minus_zero(tmp_path: Path) -> None:
+    """Costs would be said to lie in [-1, -0]."""
+    path = tmp_path / "runs.csv"
+    path.write_text("solver,problem,accuracy\na,x,0.5\nb,x,0.7\n")
+    matrix = import_runs(path, maximise=True, low=0.0, high=1.0).matrix
+    assert f"[{matrix.low:g}, {matrix.high:g}]" == "[-1, 0]"
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,12 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
         raise InputError(f"Expected {name} to be one of {', '.join(choices)}, got {value!r}.")
 
 
+def counted(count: int, what: str) -> str:
+    """Write a count of things: 1 run, 2 runs, 2 families."""
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, if any is near."""
     near = difflib.get_close_matches(name, list(names), n=1)

@@ -70,6 +70,8 @@ WORDS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 OWN = ("configuration", "instance", "cost", "run", "low", "high")
 NEEDED = ("configuration", "instance", "cost")
+# Behind the name of a column of times that are not in seconds.
+OTHER_UNIT = re.compile(r"[(\[]\s*(ms|msec|milliseconds|min|minutes|h|hours)\s*[)\]]")
 # A configuration that is called so is what others are compared with, unless somebody names another
 # one.
 NAMED_SO = "default"
@@ -159,8 +161,11 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
             "with the runs they were made from, which have the times."
         )
     check_direction(columns["cost"], options.maximise)
+    # Before columns are renamed: messages call this one what its owner does.
+    values = longtable.numbers(table, columns["cost"]).fill_null(np.nan).to_numpy()
+    if options.cutoff is not None and (unit := OTHER_UNIT.search(columns["cost"])):
+        notes.append(f"The cutoff of {options.cutoff:g} is meant in {unit[1]}, as the costs are.")
     table = table.select(pl.col(theirs).alias(role) for role, theirs in columns.items())
-    values = longtable.numbers(table, "cost").fill_null(np.nan).to_numpy()
     if options.maximise:
         values, options = -values, flipped(options)
         table = table.drop("low", "high", strict=False)
@@ -215,12 +220,13 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
 
 def _timeouts(empty: BoolArray, options: Options) -> str:
     """A note on rows without a cost, which are timeouts where there is a cutoff."""
+    number = int(empty.sum())
     if options.cutoff is not None:
-        return f"Rows without a cost: {int(empty.sum()):,}. They count as timeouts."
+        return f"Runs without a cost count as timeouts: {number:,}."
     raise InputError(
-        f"{int(empty.sum()):,} of {empty.size:,} rows have no cost, the first is row "
-        f"{np.argmax(empty) + 1}. If these runs timed out, give the `cutoff` in seconds; if they "
-        "failed, write what that costs; delete the rows of runs that were never made."
+        f"{number:,} of {empty.size:,} rows {'has' if number == 1 else 'have'} no cost, the first "
+        f"is row {np.argmax(empty) + 1}. If these runs timed out, give the `cutoff` in seconds; if "
+        "they failed, write what that costs; delete the rows of runs that were never made."
     )
 
 
@@ -254,7 +260,7 @@ def flipped(options: Options) -> Options:
     """The options for minus the score: its range turned round."""
     if options.cutoff is not None or options.utility is not None:
         raise InputError("expected costs to `maximise` to be scores, which have no `cutoff`.")
-    ends = [None if end is None else -end for end in (options.high, options.low)]
+    ends = [None if end is None else 0.0 - end for end in (options.high, options.low)]  # no −0
     return replace(options, low=ends[0], high=ends[1])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray
-from truecost.errors import InputError
+from truecost.errors import InputError, counted
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
 from truecost.stats.utility import Utility
@@ -61,13 +61,10 @@ class Options:
     maximise: bool | None = None
 
     def __post_init__(self) -> None:
-        for name in ("cutoff", "par"):
-            value = getattr(self, name)
-            least = 0 if name == "cutoff" else 1
-            if value is not None and not (np.isfinite(value) and value >= least and value > 0):
-                raise InputError(
-                    f"Expected a {name} of at least {least}, and above 0, got {value:g}."
-                )
+        if self.cutoff is not None and not 0 < self.cutoff < np.inf:
+            raise InputError(f"Expected a `cutoff` above 0, got {self.cutoff:g}.")
+        if self.par is not None and not 1 <= self.par < np.inf:
+            raise InputError(f"Expected a `par` of at least 1, got {self.par:g}.")
         if self.par is not None and self.utility is not None:
             raise InputError("Expected either `par` or `utility`, got both.")
 
@@ -129,8 +126,8 @@ def charge(
         late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
         if overran := int((late & (statuses == Status.SOLVED)).sum()):
             notes.append(
-                f"{overran:,} runs ended after the cutoff of {cutoff:g} though called solved: "
-                "they count as timeouts."
+                f"{counted(overran, 'run')} called solved ended after the cutoff of {cutoff:g}, "
+                "which is a timeout."
             )
         # Stopped at the cutoff, or at a cap that is above the one asked for, it is a timeout.
         late |= censored & (values >= cutoff)
@@ -141,8 +138,8 @@ def charge(
         high = max(par * cutoff, low) if options.high is None else options.high
         number = int(failed.sum())
         notes.append(
-            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, {number:,} "
-            f"{'run is' if number == 1 else 'runs are'} charged."
+            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, "
+            f"{counted(number, 'run')} {'is' if number == 1 else 'are'} charged."
         )
     else:
         low, high = _given_range(options, like)
@@ -155,13 +152,15 @@ def charge(
         worst = high if np.isfinite(high) else float(seen.max())
         costs[lost] = worst
         statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
-        if lost.any():
+        if number := int(lost.sum()):
             seen_only = "the largest cost seen: give `high` if it is more"
             most = "the most a run can cost" if np.isfinite(high) else seen_only
-            failures = f"{int(lost.sum()):,} runs that failed without a cost"
-            notes.append(f"{failures} are charged {worst:g}, {most}.")
+            failures = f"{counted(number, 'run')} that failed without a cost"
+            notes.append(f"{failures} {'is' if number == 1 else 'are'} charged {worst:g}, {most}.")
         if kept := int((failed & ~lost).sum()):
-            notes.append(f"{kept:,} runs that failed keep the cost the log charges them.")
+            keeping = "keeps the cost the log charges it"
+            keeping = keeping if kept == 1 else "keep the cost the log charges them"
+            notes.append(f"{counted(kept, 'run')} that failed {keeping}.")
     return Charged(
         costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes), cutoff=cutoff
     )

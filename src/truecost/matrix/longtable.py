@@ -320,7 +320,10 @@ def _with_points(column: pl.Series) -> pl.Series:
 def _instead(word: str) -> str:
     """What to write in place of a word that is no number."""
     if re.fullmatch(r"-?\d+,\d+", word.strip()):
-        return f": write decimals with a point, {word.strip().replace(',', '.')}"
+        whole = f", thousands without a comma, {word.strip().replace(',', '')}"
+        grouped = re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", word.strip()) is not None
+        point = word.strip().replace(",", ".")
+        return f": write decimals with a point, {point}{whole if grouped else ''}"
     if word.strip().isalpha():
         return (
             f": write {word.strip()!r:.30} into a column called status, and leave the number empty"

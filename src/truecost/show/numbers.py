@@ -3,6 +3,9 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
+# Where importers find it, too: their notes count things.
+from truecost.errors import counted as counted
+
 
 def number(value: float, digits: int = 3) -> str:
     """Write significant digits, a thousands separator and a proper minus; a dash if not finite."""
@@ -102,12 +105,6 @@ def percents(low: float, high: float) -> str:
 def confidence(delta: float) -> str:
     """Write the confidence level of a statement with error probability delta: 0.05 is 95 %."""
     return f"{given(100 * (1 - delta))} %"
-
-
-def counted(count: int, what: str) -> str:
-    """Write a count of things: 1 run, 2 runs, 2 families."""
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else plural}"
 
 
 def duration(seconds: float) -> str:

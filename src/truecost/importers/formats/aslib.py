@@ -45,7 +45,8 @@ def _read(path: Path, options: Options) -> Import:
     def about(key: str, at: int = place) -> str | None:
         """What the description says under a key of this measure."""
         values = description.get(key, [])
-        return values[at] if at < len(values) else None
+        known = at < len(values) and values[at] not in ("", "null", "~", "?")
+        return values[at] if known else None
 
     kind = about("performance_type")
     runtime = measure.lower() in ("runtime", "time") if kind is None else kind == "runtime"
@@ -90,12 +91,12 @@ def _description(path: Path) -> dict[str, list[str]]:
         return {}
     values: dict[str, list[str]] = {}
     key = ""
-    for line in _text(path).splitlines():
+    for line in re.sub(r"(^|\s)#.*", "", _text(path), flags=re.MULTILINE).splitlines():
         if top := re.match(r"([A-Za-z_]\w*)\s*:\s*(.*?)\s*$", line):
-            key = top[1]
-            listed = top[2].strip("[]").split(",") if top[2].startswith("[") else [top[2]]
-            words = [word.strip().strip("'\"") for word in listed]
-            values[key] = [word for word in words if word not in ("", "null", "~", "?")]
+            key, text = top[1], top[2]
+            # Unknown entries of a list keep their places, which are those of the measures.
+            listed = text.strip("[]").split(",") if text.startswith("[") else [text]
+            values[key] = [word.strip().strip("'\"") for word in listed if text]
         elif entry := re.match(r"\s*-\s+(.*?)\s*$", line):
             values.setdefault(key, []).append(entry[1].strip("'\""))
     return values

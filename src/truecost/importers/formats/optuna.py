@@ -198,9 +198,10 @@ def _gather_attributes(trials: list[Trial]) -> None:
         key for trial in trials for key, value in trial.attributes.items() if type(value) in NUMERIC
     )
     for key in dict.fromkeys(numeric):
-        groups.setdefault(re.split(r"[^_:/ .-]*$", key)[0] or key.rstrip("0123456789"), []).append(
-            key
-        )
+        # What stands before the last separator, and before a number: of `cost_a1`, `cost_a2` and
+        # `cost_all` the first two belong together.
+        for start in {re.split(r"[^_:/ .-]*$", key)[0], key.rstrip("0123456789")} - {"", key}:
+            groups.setdefault(start, []).append(key)
     for name, keys in groups.items():
         held = [
             {key: trial.attributes[key] for key in keys if key in trial.attributes}

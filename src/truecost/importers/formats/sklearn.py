@@ -57,13 +57,15 @@ def _read(source: Any, options: Options) -> Import:
         table = as_frame(results)
         columns = {name: table[name].to_list() for name in table.columns}
     scorer, notes = _scorer(table.columns, options.objective), list[str]()
-    folds = [
-        name for name in table.columns if (match := FOLD.fullmatch(name)) and match[2] == scorer
-    ]
+    matches = [match for name in table.columns if (match := FOLD.fullmatch(name))]
+    # In the order of their numbers: a table may have its columns in that of the alphabet.
+    folds = dict(sorted((int(match[1]), match[0]) for match in matches if match[2] == scorer))
     keep = _largest(table, notes)
     if not keep.any():
         raise InputError("expected at least one configuration with scores, got none.")
-    scores = np.array([longtable.numbers(table, name).fill_null(np.nan) for name in folds]).T
+    scores = np.array(
+        [longtable.numbers(table, name).fill_null(np.nan) for name in folds.values()]
+    ).T
     row, fold = np.nonzero(np.ones_like(scores)[keep])
     values = -scores[keep].ravel()
     names = [str(place) for place in np.flatnonzero(keep)]
@@ -71,7 +73,7 @@ def _read(source: Any, options: Options) -> Import:
         f"Costs are −{scorer}, since scores are maximised: `low` and `high` are meant of that."
     )
     notes.append(
-        f"The {len(folds)} folds stand for instances. They share data, so they are no random "
+        f"The folds stand for instances, {len(folds)} here. They share data, so they are no random "
         "sample."
     )
     statuses = np.where(np.isnan(values), np.int8(Status.CRASHED), np.int8(NO_STATUS))
@@ -79,7 +81,7 @@ def _read(source: Any, options: Options) -> Import:
     runs = pl.DataFrame(
         {
             "configuration": pl.Series(names, dtype=pl.String).gather(row),
-            "instance": pl.Series([f"fold {name}" for name in range(len(folds))]).gather(fold),
+            "instance": pl.Series([f"fold {number}" for number in folds]).gather(fold),
         }
     )
     best = getattr(search, "best_index_", None)

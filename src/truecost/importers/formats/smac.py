@@ -8,6 +8,7 @@ at different budgets are not costs of one thing.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray, FloatArray
-from truecost.errors import InputError
+from truecost.errors import InputError, counted
 from truecost.importers.record import Options, charge, matrix_of, only_folder
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import, Scalar
@@ -71,7 +72,8 @@ def _read(path: Path, options: Options) -> Import:
     notes: list[str] = []
     named = scenario.get("objectives")
     names = [named] if isinstance(named, str) else [str(name) for name in _list(named)]
-    timed = options.objective == "time"
+    # An objective of that name comes before the elapsed time.
+    timed = options.objective == "time" and "time" not in names
     values = _elapsed(columns) if timed else _costs(columns["cost"], options.objective, names)
     statuses = _stopped(_statuses(columns["status"]), columns, scenario, notes)
     keep = statuses != NO_STATUS
@@ -91,16 +93,21 @@ def _read(path: Path, options: Options) -> Import:
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff, par=par)
     origins = _entries(history.get("config_origins"), str)
     parameters: dict[str, dict[str, Scalar]] = _entries(history.get("configs"), dict)
+    by_configuration = runs.with_columns(cost=charged.costs).group_by(
+        pl.col("configuration").cast(pl.String)
+    )
+    means = dict(by_configuration.agg(pl.col("cost").mean()).iter_rows())
+    trajectory = _trajectory(folder, scenario, origins, parameters, means)
+    front = trajectory.steps[-1].configurations if trajectory.steps else ()
+    if len(front) > 1:
+        notes.append(
+            f"SMAC3 kept {len(front):,} incumbents, which trade its objectives against each other: "
+            "the one with the lowest mean cost is taken for its winner."
+        )
     return Import(
         kind="smac",
         matrix=matrix_of(runs, charged),
-        trajectory=_trajectory(
-            folder,
-            scenario,
-            origins,
-            parameters,
-            unfinished=left_out["still running"] > 0,
-        ),
+        trajectory=replace(trajectory, unfinished=left_out["still running"] > 0),
         parameters=parameters,
         origins=origins,
         left_out=left_out,
@@ -303,8 +310,8 @@ def _stopped(
     stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= limit)
     if stopped.any():
         notes.append(
-            f"{int(stopped.sum()):,} trials called crashed had reached the limit of {limit:g} s: "
-            "they are timeouts."
+            f"{counted(int(stopped.sum()), 'trial')} called crashed had reached the limit of "
+            f"{limit:g} s, which is a timeout."
         )
     return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
 
@@ -337,10 +344,10 @@ def _capped(
     silent = int(((statuses == Status.SOLVED) & np.isnan(given)).sum())
     if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
         notes.append(
-            f"SMAC capped trials of this search and does not log where: of {silent:,} trials "
-            "called solved some may have been stopped early, and cost more than they have here. "
-            "The target can say so with the status TIMEOUT, or return its cutoff as additional "
-            "information."
+            "SMAC capped trials of this search and does not log where: of "
+            f"{counted(silent, 'trial')} called solved some may have been stopped early, and cost "
+            "more than they have here. The target can say so with the status TIMEOUT, or return "
+            "its cutoff as additional information."
         )
     return np.where(named, given, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 
@@ -410,9 +417,16 @@ def _trajectory(
     scenario: Mapping[str, Any],
     origins: Mapping[str, str],
     parameters: Mapping[str, Mapping[str, Scalar]],
-    *,
-    unfinished: bool,
+    means: Mapping[str, float],
 ) -> Trajectory:
+    """Incumbents, and where configurations come from; `means` are costs in the objective that was
+    asked for.
+    """
+
+    def best_first(numbers: Any) -> tuple[str, ...]:
+        # Of several objectives, SMAC's incumbents are a front in no particular order.
+        return tuple(sorted(map(str, _list(numbers)), key=lambda name: means.get(name, np.inf)))
+
     meta = scenario.get("_meta")
     version = meta.get("version") if isinstance(meta, dict) else None
     intensifier = _beside(folder / "intensifier.json")
@@ -422,17 +436,16 @@ def _trajectory(
         if isinstance(item, dict):
             trial = item.get("trial")
             runs = trial if type(trial) is int and trial >= 0 else None
-            steps.append(Step(runs, tuple(str(number) for number in _list(item.get("config_ids")))))
-    incumbents = [str(number) for number in _list(intensifier.get("incumbent_ids"))]
+            steps.append(Step(runs, best_first(item.get("config_ids"))))
+    incumbents = best_first(intensifier.get("incumbent_ids"))
     if not intensifier and steps:
-        incumbents = list(steps[-1].configurations)
+        incumbents = steps[-1].configurations
     words = [origins.get(name, "").lower() for name in parameters]
     blind = bool(words) and all(word.startswith(BLIND) and SORTED not in word for word in words)
     return Trajectory(
         tool=f"SMAC3 {version}" if isinstance(version, str) else "SMAC3",
         proposed="beforehand" if blind else "adaptively",
         raced=True,
-        unfinished=unfinished,
         default=_default(folder, origins, parameters),
         incumbent=incumbents[0] if incumbents else None,
         steps=tuple(steps),
@@ -463,7 +476,8 @@ def _default(
         if origin.lower().startswith("initial design: default"):
             return name
     defaults = {
-        entry.get("name"): entry.get("default_value", entry.get("default"))
+        # A constant has one value, and no default.
+        entry.get("name"): entry.get("default_value", entry.get("default", entry.get("value")))
         for entry in _list(_beside(folder / "configspace.json").get("hyperparameters"))
         if isinstance(entry, dict) and isinstance(entry.get("name"), str)
     }

@@ -137,6 +137,15 @@ def _read(source: Any, options: Options) -> Import:
     if left_out := sorted({*table.columns} - {*kept, *numbers, ""}):
         notes.append(f"Columns without costs are left out: {', '.join(left_out):.200}.")
     options, marked = _unsolved(longtable.numbers(long, "cost"), options)
+    empty = long.filter(pl.col("cost").is_null())
+    if empty.height and options.cutoff is None:
+        first = empty.row(0, named=True)
+        raise InputError(
+            f"{empty.height:,} of {long.height:,} cells {'has' if empty.height == 1 else 'have'} "
+            f"no number, the first is that of {first['configuration']} on {first['instance']}. If "
+            "these runs timed out, give the `cutoff` in seconds; if they failed, write what that "
+            "costs; if they were never made, write a table with a row for every run."
+        )
     log = frames.runs_of(long, replace(options, columns={}))
     return replace(
         log,
