@@ -99,3 +99,13 @@ def test_a_new_run_of_benchexec(tmp_path: Path) -> None:
     results = import_runs(tmp_path / "results").matrix
     (table,) = tmp_path.glob("*.table.csv")
     np.testing.assert_array_equal(results.costs, import_runs(table, cutoff=1).matrix.costs)
+
+
+def test_tables_in_other_units(tmp_path: Path) -> None:
+    """Milliseconds would be read as seconds, and every run be a timeout."""
+    head = ["tool\tcpa\tcpa", "run set\tall\tall"]
+    for unit, times in (("ms", (1500, 500)), ("s", (1.5, 0.5))):
+        table = [*head, f"name\tstatus\tcputime ({unit})", *(f"t{t}\ttrue\t{t}" for t in times)]
+        path = tmp_path / f"{unit}.csv"
+        path.write_text("\n".join(table) + "\n")
+        assert import_runs(path, cutoff=60).matrix.costs.ravel().tolist() == [1.5, 0.5]

@@ -398,6 +398,8 @@ def test_what_was_left_out_is_not_called_absent(tmp_path: Path) -> None:
     text = said_of(import_runs(failing(tmp_path / "runs.csv", rows)))
     assert "only configuration with runs" not in text
     assert "2 runs were left out" in text
+    text = said_of(import_runs(failing(tmp_path / "one.csv", rows[:2])))
+    assert "the only configuration left: 1 run was left out." in text
 
 
 def test_a_race_is_not_called_a_product() -> None:

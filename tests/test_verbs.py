@@ -32,6 +32,12 @@ def test_frames_and_paths_are_assessed_as_the_matrix(tmp_path: Path) -> None:
         assert answered(runs, **ends)["certificate"]["limit"] == pytest.approx(expected)
 
 
+def test_arrays_take_no_cutoff() -> None:
+    """An option of logs with an array would end in a TypeError about a private function."""
+    with pytest.raises(InputError, match="no `cutoff` with an array of costs"):
+        tc.assess([[1.0, 2.0], [3.0, 4.0]], cutoff=5)
+
+
 def test_arrays_are_assessed_with_numbered_names() -> None:
     """An array would be refused, or its rows not be the configurations."""
     assessment = tc.assess(MATRIX.costs, low=MATRIX.low, high=MATRIX.high, default="0")

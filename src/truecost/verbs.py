@@ -288,10 +288,17 @@ def import_runs(source: Any, **options: Any) -> Import:  # noqa: D103 - as wrapp
     return detect.import_runs(source, **options)
 
 
-def _from_array(costs: Any, low: float | None = None, high: float | None = None) -> CostMatrix:
+def _from_array(
+    costs: Any, low: float | None = None, high: float | None = None, **others: Any
+) -> CostMatrix:
     """A matrix of costs whose configurations and instances are numbered."""
     import numpy as np
 
+    if others:
+        raise InputError(
+            f"Expected no `{next(iter(others))}` with an array of costs, which are settled: give "
+            "it with a table of runs."
+        )
     try:
         array = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):

@@ -32,6 +32,8 @@ LIMITS = {"cputime": "timelimit", "walltime": "walltimelimit"}
 # How status texts begin, upper case for what went wrong; an answer is none of these.
 FAILURES = {"TIMEOUT": Status.TIMEOUT, "OUT OF MEMORY": Status.MEMORY}
 ANSWERS = ("true", "false", "done")
+# Units of time that a table may have, in seconds.
+SECONDS = {"ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ def _read(path: Path, options: Options) -> Import:
         raise InputError(
             f"expected one of the columns {', '.join(titles):.200} as `objective`, got {title!r}."
         )
-    values = np.array([number_or_nan(_plain(row.columns.get(title, ""))) for row in made])
+    values = np.array([_number(row.columns.get(title, "")) for row in made])
     statuses = np.array([_status(row.columns) for row in made], dtype=np.int8)
     measured = ~(np.isnan(values) & (statuses == Status.SOLVED))
     if not measured.any():
@@ -179,9 +181,10 @@ def _table_rows(content: bytes) -> Iterator[Row]:
             yield Row(configuration=who, instance=instance, columns=cells, limits={})
 
 
-def _plain(value: str) -> str:
-    """A number without its unit."""
-    return re.sub(r"(?<=[\d.])\s*[A-Za-z]+$", "", value.strip())
+def _number(value: str) -> float:
+    """A number without its unit; times in seconds."""
+    plain = re.sub(r"(?<=[\d.])\s*[A-Za-z]+$", "", value.strip())
+    return number_or_nan(plain) * SECONDS.get(value.strip().removeprefix(plain).strip(), 1)
 
 
 def _status(columns: dict[str, str]) -> Status:
@@ -198,7 +201,7 @@ def _cutoff(rows: Sequence[Row], title: str, options: Options) -> tuple[float | 
     if title not in LIMITS or options.cutoff is not None:
         return None, []
     given = {row.limits.get(LIMITS[title], "") for row in rows}
-    limits = sorted(limit for limit in map(number_or_nan, map(_plain, given)) if limit > 0)
+    limits = sorted(limit for limit in map(_number, given) if limit > 0)
     if not limits:
         raise InputError(
             f"Give the `cutoff` of the column {title}, in seconds: the results do not say it."

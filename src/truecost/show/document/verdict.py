@@ -129,7 +129,8 @@ def beside(case: Case) -> str:
     if candidates == 1:
         choice = "It is the only configuration with runs."
         if dropped:
-            choice = f"It is the only configuration left: {counted(dropped, 'run')} were left out."
+            were = f"{counted(dropped, 'run')} {'was' if dropped == 1 else 'were'}"
+            choice = f"It is the only configuration left: {were} left out."
     elif assessment.costs.order[0] != assessment.place:
         choice = f"It was selected from {candidates:,} configurations."
     else:
