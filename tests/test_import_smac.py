@@ -311,7 +311,7 @@ def test_one_failure_is_a_run(tmp_path: Path) -> None:
     """A note would speak of "1 runs"."""
     for status, note in (
         (2, "1 run that failed without a cost is charged 1, the largest cost seen"),
-        (1, "1 run called solved ended after the cutoff of 5, which is a timeout."),
+        (1, "1 run ended after the cutoff of 5 though called solved: it counts as a timeout."),
     ):
         rows = [row(1, "a", 5, 1.0), row(2, "a", 5, float("inf") if status == 2 else 7.0, status)]
         path = folder_of(tmp_path / str(status), HISTORY | {"data": rows})
@@ -348,7 +348,7 @@ def test_par_and_cutoff(tmp_path: Path) -> None:
     found = import_runs(path, cutoff=2.5, par=10)
     assert (found.matrix.low, found.matrix.high) == (0, 25)
     np.testing.assert_array_equal(found.matrix.costs[1, 0], [25, 25])  # 3.0 is after the cutoff
-    assert any("1 run called solved ended after the cutoff" in note for note in found.notes)
+    assert any("1 run ended after the cutoff" in note for note in found.notes)
     capped = folder_of(tmp_path / "c", scenario={"runtime_cutoff": 4})
     assert import_runs(capped, par=2).matrix.high == 8
     with pytest.raises(InputError, match="Give the `cutoff`"):

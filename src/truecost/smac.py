@@ -54,7 +54,7 @@ class AdaptiveIntensifier(Intensifier):
     at the start: the incumbent gets one more of them with every challenger, up to 2000. Here the
     list is S*, rounds over all instances in random order with one seed a round, so that numbers of
     runs differ by at most one between instances (Theorem 1), and its length N follows
-    `truecost.worth.runs_worth` with the components and the spread of the runs so far. It never
+    `truecost.plan.worth.runs_worth` with the components and the spread of the runs so far. It never
     shrinks: runs that were made keep counting.
 
     Give it to the facade: ``AlgorithmConfigurationFacade(scenario, target,

@@ -49,15 +49,13 @@ def assess(
     rng: Rng = None,
     **reading: Any,
 ) -> Assessment:
-    """Assess recorded runs: who is best, what it will cost on new instances, how sure that is, what
-    to do next.
+    """Assess recorded runs: who is best, what it will cost on new instances, and how sure that is.
 
     Parameters
     ----------
     runs
-        A matrix; what `import_runs` returns; a path or the name of an example; a data frame of
-        polars or pandas; or an array of costs, configurations × instances (× runs), NaN where a run
-        is missing.
+        A matrix; what `import_runs` returns; a path or the name of an example; a data frame; or an
+        array of costs, configurations × instances (× runs), NaN where a run is missing.
     configuration, default
         The configuration to judge, and the one to compare it with; by default those of the log,
         else the one with the lowest training cost, and none.
@@ -68,10 +66,9 @@ def assess(
         say.
     chosen, raced, list_size, fresh, proposal
         How the configuration was chosen, where the log does not say; see `truecost.judge.evidence`.
-    delta
-        The error probability of each guaranteed statement.
-    splits
-        How many times instances are split in halves, to see what choosing adds.
+    delta, splits
+        The error probability of each guaranteed statement, and how many times instances are split
+        in halves, to see what choosing adds.
     primary
         What decides whether it is better than the default: `"mean"` cost, or `"wins"`. By default
         the mean, and wins where the range of the cost is not known.
@@ -90,8 +87,8 @@ def assess(
     margin
         How much more than the default is acceptable: `"5%"` of its cost, or an amount, `"0.1"`.
     rng
-        Of every random number. None takes a seed from the costs themselves: the same runs give the
-        same answers, and instances that are sorted by difficulty do no harm.
+        None takes a seed from the costs themselves: the same runs give the same answers, and
+        instances that are sorted by difficulty do no harm.
     reading
         As in `import_runs`, where `runs` are still to be read: `cutoff=5`, or `low=0, high=1`.
 
@@ -101,30 +98,14 @@ def assess(
     >>> round(assessment.optimism.expected_cost, 2)
     0.42
     """
-    log = judging.as_log(read_runs(runs, **reading), trajectory)
-    given = None if test is None else read_runs(test, **reading)
-    log, given = named_once(log, given)
-    return judging.assess(
-        log,
-        test=given,
-        rng=rng,
-        configuration=configuration,
-        default=default,
-        chosen=chosen,
-        raced=raced,
-        list_size=list_size,
-        fresh=fresh,
-        proposal=proposal,
-        delta=delta,
-        splits=splits,
-        primary=primary,
-        sampled=sampled,
-        about=about,
-        population=population,
-        mix=mix,
-        weights=_weighed(weights, log),
-        margin=margin,
-    )
+    read = judging.as_log(read_runs(runs, **reading), trajectory)
+    log, test_runs = named_once(read, None if test is None else read_runs(test, **reading))
+    choice = {"chosen": chosen, "raced": raced, "list_size": list_size, "proposal": proposal}
+    scope = {"sampled": sampled, "about": about, "population": population, "mix": mix}
+    asked: dict[str, Any] = {"configuration": configuration, "default": default, "fresh": fresh}
+    asked |= {"primary": primary, "margin": margin, "delta": delta, "splits": splits}
+    asked |= {**choice, **scope, "weights": _weighed(weights, log)}
+    return judging.assess(log, test=test_runs, rng=rng, **asked)
 
 
 def audit(runs: Any, **asked: Any) -> Assessment:

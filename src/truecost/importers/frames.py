@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray
 from truecost.errors import InputError
 from truecost.importers.packed import PARQUET
-from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers.record import Options, charge, matrix_of, statuses_of
 from truecost.matrix import longtable
 from truecost.matrix.families import WEIGHTS, checked_weights
 from truecost.matrix.imported import Import
@@ -171,7 +170,8 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         table = table.drop("low", "high", strict=False)
         score = "score" if columns["cost"] == "cost" else columns["cost"]
         notes.append(f"More {score} is better: as a cost, a run counts minus its {score}.")
-    statuses, unfinished = _statuses(table)
+    words = table["status"].cast(pl.String, strict=False).to_list() if "status" in columns else None
+    statuses, unfinished = statuses_of(words or [None] * table.height)
     if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
         raise InputError(
             f"expected a cost in row {wrong[0] + 1}, which has the status solved: charge a failed "
@@ -342,20 +342,6 @@ def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
 def _listed(names: list[str]) -> str:
     """Names of columns in a message of one line, whatever is in them."""
     return f"{', '.join(name if name.isprintable() else repr(name) for name in names):.200}"
-
-
-def _statuses(table: pl.DataFrame) -> tuple[NDArray[np.int8], BoolArray]:
-    """How each run ended, and which have not."""
-    statuses = np.full(table.height, NO_STATUS, dtype=np.int8)
-    if "status" not in table.columns:
-        return statuses, statuses != NO_STATUS
-    words, place = np.unique(
-        table["status"].cast(pl.String, strict=False).fill_null("").to_numpy().astype(str),
-        return_inverse=True,
-    )
-    known = [status_of(word) if word.strip() else NO_STATUS for word in words.tolist()]
-    codes = np.array([NO_STATUS if code is None else code for code in known], dtype=np.int8)
-    return codes[place], np.array([code is None for code in known], dtype=np.bool_)[place]
 
 
 def _with_range(table: pl.DataFrame, options: Options) -> Options:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.arrays import FloatArray
+from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError, counted
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_STATUS, Status
@@ -125,9 +125,10 @@ def charge(
         # Without a status, to stop at the cutoff is to be stopped by it.
         late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
         if overran := int((late & (statuses == Status.SOLVED)).sum()):
+            counts = "it counts as a timeout" if overran == 1 else "they count as timeouts"
             notes.append(
-                f"{counted(overran, 'run')} called solved ended after the cutoff of {cutoff:g}, "
-                "which is a timeout."
+                f"{counted(overran, 'run')} ended after the cutoff of {cutoff:g} though called "
+                f"solved: {counts}."
             )
         # Stopped at the cutoff, or at a cap that is above the one asked for, it is a timeout.
         late |= censored & (values >= cutoff)
@@ -192,6 +193,9 @@ def matrix_of(runs: "pl.DataFrame", charged: Charged) -> CostMatrix:
     table = runs.with_columns(columns).with_columns(
         pl.lit(value).alias(name) for name, value in settled.items() if value is not None
     )
+    # Solved, and nobody wrote down what it took: nothing to charge, and nothing to count.
+    blank = (charged.statuses == Status.SOLVED) & np.isnan(charged.costs)
+    table = table.filter(pl.Series(~blank)) if blank.any() else table
     if "run" not in table.columns:
         table = table.with_columns(_places(table).alias("run"))
     return CostMatrix.from_table(table, low=charged.low, high=charged.high)
@@ -237,6 +241,20 @@ def literal(text: Any) -> Any:
         return ast.literal_eval(plain)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
+
+
+def statuses_of(words: Sequence[str | None]) -> tuple[NDArray[np.int8], BoolArray]:
+    """How runs ended by what others call it, `NO_STATUS` where they say nothing; and which of them
+    have not ended.
+    """
+    # Each word once: a table of a million runs has five of them.
+    meanings = {
+        word: status_of(word) if word and word.strip() else NO_STATUS
+        for word in dict.fromkeys(words)
+    }
+    unfinished = np.array([meanings[word] is None for word in words], dtype=np.bool_)
+    codes = {word: NO_STATUS if code is None else code for word, code in meanings.items()}
+    return np.array([codes[word] for word in words], dtype=np.int8), unfinished
 
 
 def status_of(word: str) -> Status | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers.record import Options, charge, matrix_of, statuses_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import npz
 from truecost.matrix.imported import Import, Scalar
@@ -297,13 +297,8 @@ def _results(result: np.ndarray[Any, Any]) -> NDArray[np.int8]:
     if result.dtype.kind in "iu":
         # Numbers name nothing: running times alone say what timed out.
         return np.full(result.shape, NO_STATUS, dtype=np.int8)
-    words, place = np.unique(result, return_inverse=True)
-    codes = []
-    for word in words.tolist():
-        text = word.decode(errors="replace") if isinstance(word, bytes) else str(word)
-        status = status_of(text) if text.strip() else None
-        codes.append(NO_STATUS if status is None else int(status))
-    return np.asarray(np.array(codes, dtype=np.int8)[place.reshape(result.shape)])
+    words = np.char.decode(result, errors="replace") if result.dtype.kind == "S" else result
+    return statuses_of(words.ravel().tolist())[0].reshape(result.shape)
 
 
 def _numbered(what: str, size: int) -> pl.Series:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, status_of
+from truecost.importers.record import Options, charge, matrix_of, statuses_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix.imported import Import
-from truecost.runs import Status, Trajectory, number_or_nan
+from truecost.runs import Trajectory, number_or_nan
 
 RUNS = "algorithm_runs.arff"
 DESCRIPTION = "description.txt"
@@ -58,17 +57,20 @@ def _read(path: Path, options: Options) -> Import:
             f"{measure} is to be maximised, so the cost is −{measure}: `low` and `high` are meant "
             "of that."
         )
-    statuses = _statuses(columns["runstatus"])
-    keep = ~(np.isnan(values) & (statuses == Status.SOLVED))
+    # A run whose status is missing is not known to have been solved.
+    statuses, unfinished = statuses_of([word or "crashed" for word in columns["runstatus"]])
+    if unfinished.any():
+        word = columns["runstatus"][int(unfinished.argmax())]
+        raise InputError(f"expected run statuses of ended runs in {RUNS}, got {word!r}.")
     cutoff = number_or_nan(about("algorithm_cutoff_time", 0)) if runtime else np.nan
-    charged = charge(values[keep], statuses[keep], options, cutoff=cutoff if cutoff > 0 else None)
+    charged = charge(values, statuses, options, cutoff=cutoff if cutoff > 0 else None)
     runs = pl.DataFrame(
         {
             "configuration": pl.Series(columns["algorithm"], dtype=pl.String),
             "instance": pl.Series(columns["instance_id"], dtype=pl.String),
             "run": _repetitions(columns["repetition"]),
         }
-    ).filter(pl.Series(keep))
+    )
     return Import(
         kind="aslib",
         matrix=matrix_of(runs, charged),
@@ -78,7 +80,7 @@ def _read(path: Path, options: Options) -> Import:
             raced=False,
             maximised=maximised,
         ),
-        left_out={"no value though run status ok": int((~keep).sum())},
+        left_out={"no value though run status ok": int(np.isnan(charged.costs).sum())},
         notes=(*notes, *charged.notes),
     )
 
@@ -192,14 +194,6 @@ def _measure(columns: list[str], named: list[str], wanted: str | None) -> tuple[
     if wanted not in order:
         raise InputError(f"expected one of the measures {', '.join(order):.200}, got {wanted!r}.")
     return wanted, order.index(wanted)
-
-
-def _statuses(words: list[str | None]) -> NDArray[np.int8]:
-    # A run whose status is missing is not known to have been solved.
-    known = {word: Status.CRASHED if word is None else status_of(word) for word in set(words)}
-    if unfinished := [word for word, status in known.items() if status is None]:
-        raise InputError(f"expected run statuses of ended runs in {RUNS}, got {unfinished[0]!r}.")
-    return np.array([known[word] for word in words], dtype=np.int8)
 
 
 def _repetitions(words: list[str | None]) -> pl.Series:

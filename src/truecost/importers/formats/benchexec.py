@@ -8,6 +8,7 @@ answer.
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,36 +74,36 @@ def _read(path: Path, options: Options) -> Import:
     files = [file for file in _results(path) if _is_result(file)] if path.is_dir() else [path]
     tools: set[str] = set()
     rows = [row for file in files for row in _rows(file, tools)]
-    made = [row for row in rows if row.columns.get("status")]
-    if not made:
+    executed = [row for row in rows if row.columns.get("status")]
+    if not executed:
         raise InputError("expected runs with a status in the results of BenchExec, got none.")
     title = options.objective or COST
-    titles = list(dict.fromkeys(name for row in made for name in row.columns))
+    titles = list(dict.fromkeys(name for row in executed for name in row.columns))
     if title not in titles:
         raise InputError(
             f"expected one of the columns {', '.join(titles):.200} as `objective`, got {title!r}."
         )
-    values = np.array([_number(row.columns.get(title, "")) for row in made])
-    statuses = np.array([_status(row.columns) for row in made], dtype=np.int8)
-    measured = ~(np.isnan(values) & (statuses == Status.SOLVED))
-    if not measured.any():
+    values = np.array([_number(row.columns.get(title, "")) for row in executed])
+    statuses = np.array([_status(row.columns) for row in executed], dtype=np.int8)
+    blank = np.isnan(values) & (statuses == Status.SOLVED)
+    if blank.all():
         raise InputError(f"expected numbers in the column {title!r}, got none.")
-    cutoff, notes = _cutoff(made, title, options)
-    failed = [row.columns["status"] for row, kept in zip(made, statuses, strict=True) if kept]
-    counts = {word: failed.count(word) for word in sorted(set(failed))}
-    if counts:
-        listed = ", ".join(f"{word} {count:,}" for word, count in counts.items())
-        notes.append(f"Runs that count as not solved: {listed:.300}.")
+    cutoff, notes = _cutoff(executed, title, options)
+    pairs = zip(executed, statuses, strict=True)
+    failures = Counter(row.columns["status"] for row, status in pairs if status != Status.SOLVED)
+    if failures:
+        counts = ", ".join(f"{word} {count:,}" for word, count in sorted(failures.items()))
+        notes.append(f"Runs that count as not solved: {counts:.300}.")
     if title not in LIMITS:
         # What a run used before it failed is not what solving takes.
         values[statuses != Status.SOLVED] = np.nan
-    charged = charge(values[measured], statuses[measured], options, cutoff=cutoff)
+    charged = charge(values, statuses, options, cutoff=cutoff)
     runs = pl.DataFrame(
         {
-            "configuration": _names([row.configuration for row in made]),
-            "instance": [row.instance for row in made],
+            "configuration": _names([row.configuration for row in executed]),
+            "instance": [row.instance for row in executed],
         }
-    ).filter(pl.Series(measured))
+    )
     return Import(
         kind="benchexec",
         matrix=matrix_of(runs, charged),
@@ -110,8 +111,8 @@ def _read(path: Path, options: Options) -> Import:
             tool=min(tools, default="BenchExec"), proposed="beforehand", raced=False
         ),
         left_out={
-            "not executed": len(rows) - len(made),
-            f"no {title} though solved": int((~measured).sum()),
+            "not executed": len(rows) - len(executed),
+            f"no {title} though solved": int(blank.sum()),
         },
         notes=(f"Costs are the column {title}.", *notes, *charged.notes),
     )

@@ -68,7 +68,6 @@ def _read(path: Path, options: Options) -> Import:
     folder = folder_of(path) or path.parent
     history, columns = _history(folder / HISTORY)
     scenario = _scenario(folder)
-    left_out: dict[str, int] = {}
     notes: list[str] = []
     named = scenario.get("objectives")
     names = [named] if isinstance(named, str) else [str(name) for name in _list(named)]
@@ -76,12 +75,8 @@ def _read(path: Path, options: Options) -> Import:
     timed = options.objective == "time" and "time" not in names
     values = _elapsed(columns) if timed else _costs(columns["cost"], options.objective, names)
     statuses = _stopped(_statuses(columns["status"]), columns, scenario, notes)
-    keep = statuses != NO_STATUS
-    left_out["still running"] = int((~keep).sum())
-    keep &= _at_budget(columns["budget"], keep, options.fidelity, left_out, notes)
-    without = keep & np.isnan(values) & (statuses == Status.SOLVED)
-    left_out["no cost"] = int(without.sum())
-    keep &= ~without
+    ended = statuses != NO_STATUS
+    keep = ended & _at_budget(columns["budget"], ended, options.fidelity, notes)
     runs = _runs(columns, notes).filter(pl.Series(keep))
     if runs.height == 0:
         raise InputError(f"expected finished trials in {HISTORY}, got none among {keep.size:,}.")
@@ -93,6 +88,11 @@ def _read(path: Path, options: Options) -> Import:
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff, par=par)
     origins = _entries(history.get("config_origins"), str)
     parameters: dict[str, dict[str, Scalar]] = _entries(history.get("configs"), dict)
+    left_out = {
+        "still running": int((~ended).sum()),
+        "at another budget": int((ended & ~keep).sum()),
+        "no cost": int(np.isnan(charged.costs).sum()),
+    }
     by_configuration = runs.with_columns(cost=charged.costs).group_by(
         pl.col("configuration").cast(pl.String)
     )
@@ -107,7 +107,7 @@ def _read(path: Path, options: Options) -> Import:
     return Import(
         kind="smac",
         matrix=matrix_of(runs, charged),
-        trajectory=replace(trajectory, unfinished=left_out["still running"] > 0),
+        trajectory=replace(trajectory, unfinished=not ended.all()),
         parameters=parameters,
         origins=origins,
         left_out=left_out,
@@ -308,10 +308,11 @@ def _stopped(
     if limit is None:
         return statuses
     stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= limit)
-    if stopped.any():
+    if number := int(stopped.sum()):
+        timeouts = "it is a timeout" if number == 1 else "they are timeouts"
         notes.append(
-            f"{counted(int(stopped.sum()), 'trial')} called crashed had reached the limit of "
-            f"{limit:g} s, which is a timeout."
+            f"{counted(number, 'trial')} called crashed had reached the limit of {limit:g} s: "
+            f"{timeouts}."
         )
     return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
 
@@ -353,30 +354,26 @@ def _capped(
 
 
 def _at_budget(
-    column: list[Any],
-    keep: BoolArray,
-    wanted: float | None,
-    left_out: dict[str, int],
-    notes: list[str],
+    column: list[Any], ended: BoolArray, wanted: float | None, notes: list[str]
 ) -> BoolArray:
+    """Which trials have the budget that is wanted, else the largest."""
     budgets = _numbers(column, "budget")
-    seen = np.unique(budgets[keep & ~np.isnan(budgets)])
-    if seen.size == 0:
+    used = np.unique(budgets[ended & ~np.isnan(budgets)])
+    if used.size == 0:
         if wanted is not None:
             raise InputError(f"expected no budget, since the trials have none, got {wanted:g}.")
         return np.ones(budgets.size, dtype=np.bool_)
-    chosen = seen[-1] if wanted is None else wanted
-    if chosen not in seen:
-        budgets_seen = ", ".join(f"{budget:g}" for budget in seen[:20])
-        raise InputError(f"expected one of the budgets {budgets_seen}, got {chosen:g}.")
-    at: BoolArray = budgets == chosen
-    if other := int((keep & ~at).sum()):
-        left_out["at another budget"] = other
+    budget = used[-1] if wanted is None else wanted
+    if budget not in used:
+        choices = ", ".join(f"{choice:g}" for choice in used[:20])
+        raise InputError(f"expected one of the budgets {choices}, got {budget:g}.")
+    at_budget: BoolArray = budgets == budget
+    if (ended & ~at_budget).any():
         notes.append(
-            f"Runs at the budget {chosen:g} are kept, of {seen.size} budgets; "
+            f"Runs at the budget {budget:g} are kept, of {used.size} budgets; "
             "`fidelity` takes another."
         )
-    return at
+    return at_budget
 
 
 def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:

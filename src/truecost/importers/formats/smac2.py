@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.importers.record import Options, charge, matrix_of, only_folder, status_of
+from truecost.importers.record import Options, charge, matrix_of, only_folder, statuses_of
 from truecost.importers.registry import Candidate, Importer
 from truecost.matrix import longtable
 from truecost.matrix.imported import Import, Scalar
-from truecost.runs import NO_STATUS, Status, Step, Trajectory
+from truecost.runs import Status, Step, Trajectory
 
 RUNS = re.compile(r"runs_and_results(?:-it(\d+))?\.csv")
 COLUMNS = {
@@ -67,12 +67,10 @@ def _read(path: Path, options: Options) -> Import:
     measure = options.objective or "runtime"
     if measure not in ("runtime", "quality"):
         raise InputError(f"expected the objective runtime or quality, got {options.objective!r}.")
-    known = {word: status_of(word) for word in table["status"].drop_nulls().unique().to_list()}
-    codes = [known.get(word) for word in table["status"].to_list()]
-    keep = np.array([code is not None for code in codes])
+    statuses, unfinished = statuses_of([word or "running" for word in table["status"].to_list()])
+    keep = ~unfinished
     if not keep.any():
         raise InputError(f"expected finished runs in {state.name}, got none.")
-    statuses = np.array([NO_STATUS if code is None else code for code in codes], dtype=np.int8)
     values, caps, censored = (
         longtable.numbers(table, name).fill_null(np.nan).to_numpy()
         for name in (measure, "cap", "censored")
@@ -102,7 +100,7 @@ def _read(path: Path, options: Options) -> Import:
             steps=steps,
         ),
         parameters=_parameters(state),
-        left_out={"not ended": int((~keep).sum())},
+        left_out={"not ended": int(unfinished.sum())},
         notes=charged.notes,
     )
 
