@@ -102,6 +102,6 @@ def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
     for values in parts:
         data, size = np.moveaxis(values, 1, 0).tobytes(), values[:, 0].nbytes
         columns = (data[start : start + size] for start in range(0, len(data), size))
-        for code in sorted([blake2b(each, digest_size=16).digest() for each in columns]):
+        for code in sorted([blake2b(column, digest_size=16).digest() for column in columns]):
             digest.update(code)
     return int.from_bytes(digest.digest())

@@ -328,7 +328,7 @@ class Assessment(Spoken):
         unknown = {}
         if self.scored:
             reason = Refusal("scores do not say which runs were solved")
-            unknown = {each.name: reason for each in which if "solved" in each.name}
+            unknown = {quantity.name: reason for quantity in which if "solved" in quantity.name}
         return statements_of(which, evidence, default, self.question, unknown)
 
     @cached_property

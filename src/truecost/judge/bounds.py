@@ -184,9 +184,10 @@ def paper_bounds(
         runs=int(subject.sizes.runs[subject.place]),
         one={form: float(np.ravel(single(form=form).epsilon)[0]) for form in every},
         selected={
-            form: float(np.atleast_1d(each.epsilon)[subject.place]) for form, each in every.items()
+            form: float(np.atleast_1d(bound.epsilon)[subject.place])
+            for form, bound in every.items()
         },
-        worst={form: float(np.max(each.epsilon)) for form, each in every.items()},
+        worst={form: float(np.max(bound.epsilon)) for form, bound in every.items()},
         true_cost_at_most=most,
         space=None if space is None else _space(subject, delta, *space),
         inverse=None if epsilon is None else _inverse(subject, delta, m, epsilon),
@@ -196,7 +197,7 @@ def paper_bounds(
 def _space(
     subject: Subject, delta: float, dimension: int, radius: float, lipschitz: float
 ) -> dict[str, dict[str, Any]]:
-    each = {
+    by_form = {
         form: bounds.infinite(
             allocation=subject.sizes[subject.place],
             components=subject.components,
@@ -210,8 +211,8 @@ def _space(
         for form in get_args(bounds.SpaceForm)
     }
     return {
-        form: {"epsilon": float(np.max(one.epsilon)), "caveat": one.caveat}
-        for form, one in each.items()
+        form: {"epsilon": float(np.max(bound.epsilon)), "caveat": bound.caveat}
+        for form, bound in by_form.items()
     }
 
 

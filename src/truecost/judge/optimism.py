@@ -373,7 +373,7 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
     step = max(1, BLOCK // max(means.shape))
     errors: list[FloatArray] = []
     held_outs: list[FloatArray] = []
-    seen = [np.where(mask, each - costs.added, 0) for each in (means, costs.least)]
+    seen = [np.where(mask, values - costs.added, 0) for values in (means, costs.least)]
     bounds = (-np.inf, np.inf)
     if costs.adjusted:
         bounds = float(costs.least[mask].min()), float(costs.least[mask].max())
@@ -391,14 +391,14 @@ def selection_errors(costs: Costs, splits: int, rng: np.random.Generator) -> Sel
         )
         train = np.where(enough, train_sums / np.maximum(train_counts, 1), np.inf)
         place, columns = train.argmin(axis=0), np.arange(size)
-        some = np.isfinite(train[place, columns])
+        chosen = np.isfinite(train[place, columns])
         if costs.least is not means:
             train_sums = seen[1] @ half
         held = ((sums[:, np.newaxis] - train_sums) / np.maximum(held_counts, 1))[place, columns]
         best = (train_sums / np.maximum(train_counts, 1))[place, columns]
-        held, best = (np.clip(each, *bounds) for each in (held, best))
-        errors.append((held - best)[some])
-        held_outs.append(held[some])
+        held, best = (np.clip(values, *bounds) for values in (held, best))
+        errors.append((held - best)[chosen])
+        held_outs.append(held[chosen])
     return SelectionError(_mean(errors), _mean(held_outs))
 
 

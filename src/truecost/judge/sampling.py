@@ -17,6 +17,7 @@ rival had finished at 0.4 s has lost.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -111,20 +112,20 @@ def _state(
         return Refusal(reason)
     share = evidence.share * part
     spent = delta * share if default is None else min(delta * evidence.share, MOST_DELTA) * part
-    one = _worst(quantity, sampled, quantity.side, spent, evidence.scope)
-    other, possible = None, one.observed
+    stated = _worst(quantity, sampled, quantity.side, spent, evidence.scope)
+    other, possible = None, stated.observed
     if default is not None or sample.censored:
-        two = _worst(quantity, sampled, opposite(quantity.side), spent, evidence.scope)
-        other = two.value if default is not None else None
-        possible = two.observed if sample.censored else possible
+        against = _worst(quantity, sampled, opposite(quantity.side), spent, evidence.scope)
+        other = against.value if default is not None else None
+        possible = against.observed if sample.censored else possible
     return Statement(
         quantity=quantity.name,
         configuration=evidence.configuration,
         default=default,
         side=quantity.side,
-        limit=one.value,
+        limit=stated.value,
         opposite=other,
-        observed=one.observed,
+        observed=stated.observed,
         possible=possible,
         even=quantity.even,
         delta=delta,
@@ -133,8 +134,8 @@ def _state(
         chosen=evidence.chosen,
         sampling_unit=evidence.scope.sampled,
         scope=evidence.scope.phrase,
-        instances=one.instances,
-        method=one.method,
+        instances=stated.instances,
+        method=stated.method,
         condition=evidence.condition,
         assumptions=tuple(
             seeds_assumed(quantity, sample) if line == SEEDS else line
@@ -162,7 +163,7 @@ def _worst(quantity: Quantity, sampled: Sampled, side: Side, delta: float, scope
         )
         for corner in scope.corners
     ]
-    return (max if side == "upper" else min)(limits, key=lambda each: each.value)
+    return (max if side == "upper" else min)(limits, key=attrgetter("value"))
 
 
 def shown_better(
@@ -311,7 +312,7 @@ def read_sample(runs: CostMatrix, *, timed: bool, design: Design = INDEPENDENT) 
 
 
 def _ends(lower: FloatArray, upper: FloatArray) -> tuple[Ends, ...]:
-    return tuple(Ends(lower=one, upper=two) for one, two in zip(lower, upper, strict=True))
+    return tuple(Ends(lower=least, upper=most) for least, most in zip(lower, upper, strict=True))
 
 
 def approximate_of(

@@ -209,7 +209,7 @@ def scope_of(
         these = mix is not None or population is not None
         about = "these" if these else USUAL.get(sampled, "new")
     if (sampled, about) not in ALLOWED:
-        choices = ", ".join(f"{one} and {two}" for one, two in ALLOWED)
+        choices = ", ".join(f"{unit} and {target}" for unit, target in ALLOWED)
         raise InputError(
             f"Expected `sampled` and `about` to be one of {choices}; got {sampled} and {about}."
         )
@@ -217,7 +217,7 @@ def scope_of(
     if mix is not None and not mixed:
         raise InputError("Expected a `mix` only for statements about these families.")
     if weights is not None and (sampled, about) not in WEIGHTED:
-        choices = " or ".join(f"{one} and {two}" for one, two in WEIGHTED)
+        choices = " or ".join(f"{unit} and {target}" for unit, target in WEIGHTED)
         raise InputError(
             f"Expected `weights` only where `sampled` and `about` are {choices}; got {sampled} and "
             f"{about}."
@@ -263,7 +263,7 @@ def rows_of(matrix: CostMatrix, scope: Scope) -> CostMatrix:
 
     names = [f"{name} seed {run + 1}" for name in matrix.instances for run in range(runs)]
     owners = [name for name in matrix.instances for _ in range(runs)]
-    some = (~np.isnan(matrix.costs)).any(axis=0).ravel()
+    has_run = (~np.isnan(matrix.costs)).any(axis=0).ravel()
     whole = matrix.replace(
         costs=flat(matrix.costs),
         instances=names,
@@ -271,7 +271,7 @@ def rows_of(matrix: CostMatrix, scope: Scope) -> CostMatrix:
         statuses=flat(matrix.statuses),
         seeds=flat(matrix.seeds),
     )
-    return whole.select(instances=[name for name, used in zip(names, some, strict=True) if used])
+    return whole.select(instances=[name for name, used in zip(names, has_run, strict=True) if used])
 
 
 def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:

@@ -145,7 +145,7 @@ def positions(
     places = dict(zip(names, range(len(names)), strict=True))
     with suppress(KeyError, TypeError):
         return np.array([places[name] for name in wanted], dtype=np.intp)
-    name = next(each for each in wanted if not isinstance(each, str) or each not in places)
+    name = next(name for name in wanted if not isinstance(name, str) or name not in places)
     near = difflib.get_close_matches(str(name), names, n=1)
     hint = f"the first is {names[0]!r}, there are {len(names)}."
     hint = f"did you mean {near[0]!r}?" if near else hint

@@ -93,12 +93,12 @@ def _statuses(arrays: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
 
 def read(file: BinaryIO) -> dict[str, NDArray[Any]]:
     """The arrays of a matrix in an open npz file."""
-    with _damage("an npz file of truecost"), zipfile.ZipFile(file) as archive:
+    with damage("an npz file of truecost"), zipfile.ZipFile(file) as archive:
         return _read(archive)
 
 
 @contextmanager
-def _damage(what: str) -> Iterator[None]:
+def damage(what: str) -> Iterator[None]:
     """Refuse a file that NumPy or zipfile cannot read."""
     try:
         # Damaged numbers can make NumPy warn before they are refused.
@@ -115,7 +115,7 @@ def _damage(what: str) -> Iterator[None]:
 
 def read_array(file: BinaryIO) -> NDArray[Any]:
     """The array in an open npy file, structured or not."""
-    with _damage("an npy file without pickles"):
+    with damage("an npy file without pickles"):
         shape, itemsize = _header(file)
         size = math.prod(shape) * itemsize
         available = os.fstat(file.fileno()).st_size - file.tell()

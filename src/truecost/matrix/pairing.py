@@ -38,7 +38,7 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
     """
     logs = (old, new)
     picked = list(map(_picked, logs, names, labels))
-    titles = [name or own for name, own in zip(names, picked, strict=True)]
+    titles = [name or pick for name, pick in zip(names, picked, strict=True)]
     # Two versions mostly have one name, and a file each.
     stems = [Path(label).stem for label in labels]
     called = [f"old {titles[0]}", f"new {titles[1]}"]
@@ -75,8 +75,8 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
     read = [_notes(log) for log in logs]
     shared = [note for note in read[0] if note in read[1]]
     notes += shared
-    for label, own in zip(called, read, strict=True):
-        notes += [f"{label}: {note}" for note in own if note not in shared]
+    for label, log_notes in zip(called, read, strict=True):
+        notes += [f"{label}: {note}" for note in log_notes if note not in shared]
     return Import(
         kind="compared",
         matrix=matrix,

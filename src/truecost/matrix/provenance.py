@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from truecost.errors import InputError
+from truecost.errors import InputError, prefixed
+from truecost.matrix import npz
 from truecost.runs import Trajectory
 
 if TYPE_CHECKING:
@@ -52,12 +53,10 @@ def read(path: str | os.PathLike[str]) -> Trajectory | None:
     """The trajectory in a parquet or npz file that `CostMatrix.save` wrote; None where there is
     none.
     """
-    try:
+    with prefixed(path):
         with Path(path).open("rb") as file:
             text = text_in(file)
         return None if text is None else from_json(text)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def text_in(file: BinaryIO) -> str | None:
@@ -81,20 +80,14 @@ def _of_parquet(file: BinaryIO) -> str | None:
 
 
 def _of_npz(file: BinaryIO) -> str | None:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            if f"{KEY}.npy" not in archive.namelist():
-                return None
-            if archive.getinfo(f"{KEY}.npy").file_size > LONGEST:
-                raise InputError(f"expected a trajectory of at most {LONGEST >> 20} MB, got more.")
-            with archive.open(f"{KEY}.npy") as packed:
-                return str(np.lib.format.read_array(packed, allow_pickle=False).tobytes().decode())
-    except InputError:
-        raise
-    except Exception as error:  # NumPy and zipfile raise a dozen kinds on damaged files
-        raise InputError(
-            f"expected an npz file of truecost, and it cannot be read ({error!r:.80})."
-        ) from error
+    member = f"{KEY}.npy"
+    with npz.damage("an npz file of truecost"), zipfile.ZipFile(file) as archive:
+        if member not in archive.namelist():
+            return None
+        if archive.getinfo(member).file_size > LONGEST:
+            raise InputError(f"expected a trajectory of at most {LONGEST >> 20} MB, got more.")
+        with archive.open(member) as packed:
+            return str(np.lib.format.read_array(packed, allow_pickle=False).tobytes().decode())
 
 
 def as_array(trajectory: Trajectory) -> "np.ndarray[Any, np.dtype[np.uint8]]":

@@ -205,7 +205,7 @@ def similar_at_other_k(exact: pl.DataFrame) -> Claim:
     names = [name for name in ("even", "concentrated", "scattered") if name in squared]
     # Which of two estimators is better, for every pair of them at every point.
     pairs = combinations([squared[name] for name in names], 2)
-    signs = np.array([_sign(one - two, one) for one, two in pairs])  # (pairs, K, N)
+    signs = np.array([_sign(error - rival, error) for error, rival in pairs])  # (pairs, K, N)
     same = (signs == signs[:, -1:, :]).all(axis=0)[:-1]
     share = float(same.mean()) if same.size else float("nan")
     sizes = exact["k"].unique().sort().to_list()

@@ -142,8 +142,8 @@ def run(experiments: Experiments, store: tables.Store, progress: Progress | None
     done, total = 0.0, sum(size for size, *_ in parts.values())
     for name, (size, label, compute) in parts.items():
         start, done = done / total, done + size
-        each = (done / total - start) / experiments.splits
-        part = partial(_with_progress, compute, progress, label, start, each, done / total)
+        per_split = (done / total - start) / experiments.splits
+        part = partial(_with_progress, compute, progress, label, start, per_split, done / total)
         finished[name] = store.table(name, part)
     if progress is not None:
         progress("figures", 1.0)
@@ -191,7 +191,7 @@ def _with_progress(
     progress: Progress | None,
     label: str,
     done: float,
-    each: float,
+    per_split: float,
     end: float,
 ) -> pl.DataFrame:
     """A part that tells its finished splits: the share of all work before it, that of each split,
@@ -203,7 +203,7 @@ def _with_progress(
 
     def ticks(splits: int) -> None:
         nonlocal done
-        done = min(end, done + each * splits)
+        done = min(end, done + per_split * splits)
         progress(label, done)
 
     return compute(ticks)

@@ -98,18 +98,18 @@ def runs_to_tell_apart(
     least = ((scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(power)) / difference) ** 2
     best: tuple[float, int, int] | None = None
     for start in range(1, MOST_RUNS_EACH, 50):
-        each = np.arange(start, start + 50)
+        repeats = np.arange(start, start + 50)
         runs_at_least = max(2 * start, least * (across * start + within))
         floor = 2 * price_run * runs_at_least + price_instance * max(2, least * across)
         if best is not None and floor >= best[0]:
             break
-        sd = np.sqrt(across + within / each)
+        sd = np.sqrt(across + within / repeats)
         number = _least_instances(sd, difference, power, level, limit)
-        prices = (2 * price_run * each + price_instance) * number
+        prices = (2 * price_run * repeats + price_instance) * number
         price = np.where(number <= limit, prices, np.inf)
         at = int(price.argmin())
         if price[at] < (math.inf if best is None else best[0]):
-            best = float(price[at]), int(number[at]), int(each[at])
+            best = float(price[at]), int(number[at]), int(repeats[at])
     if best is None:
         raise InputError(
             f"Expected a difference that {limit:,} instances can show with power {power:g}, got "

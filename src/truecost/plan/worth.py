@@ -141,8 +141,8 @@ def runs_worth(
         correlation = np.sqrt(error[-1] / error)
     else:
         return 1
-    each = runs.astype(np.float64) if cost_of is None else cost_of(runs)
-    gain = correlation * expected_best(1 + (budget - runs) / each)
+    price = runs.astype(np.float64) if cost_of is None else cost_of(runs)
+    gain = correlation * expected_best(1 + (budget - runs) / price)
     return int(runs[np.flatnonzero(gain >= gain.max() * (1 - TIE))[0]])
 
 
@@ -205,11 +205,11 @@ def proposals_of(
         return None
     _, first, configuration = np.unique(configuration, return_index=True, return_inverse=True)
     _, instance = np.unique(instance, return_inverse=True)
-    one = int(instance.max()) == 0
+    single = int(instance.max()) == 0
     cells, new, cell = np.unique(
         np.stack([configuration, instance]), axis=1, return_index=True, return_inverse=True
     )
-    kept = np.arange(difference.size) if one else np.sort(new)
+    kept = np.arange(difference.size) if single else np.sort(new)
     middle = float(np.median(difference[first]))
     better = difference[first] <= middle
     groups = _groups(configuration[kept], difference[kept] - middle, better)
@@ -217,7 +217,7 @@ def proposals_of(
     if posterior is None:
         return Proposals(0.0, 0.0, 0.0)
     noise, spread = posterior
-    if one:
+    if single:
         return Proposals(noise / 2, 0.0, spread)
     means = np.bincount(cell, difference) / np.bincount(cell)
     repeats = difference.size - cells.shape[1]

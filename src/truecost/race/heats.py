@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truecost.arrays import FloatArray, IntArray
 from truecost.race.policy import RunOrder, Standing
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # What orders are drawn from, beside the seed and the number of the heat.
 ORDER = 2

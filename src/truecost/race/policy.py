@@ -27,16 +27,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtrit
 
+from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.stats.random import Rng, generator
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 # A budget of fewer runs has to see enough of the space first.
 FEW: Final = 500
@@ -336,15 +332,17 @@ def _open(
     """A new heat on an order of this size, if there are runs and proposals for one."""
     made = np.count_nonzero(~np.isnan(standing.costs)) if standing.made is None else standing.made
     total = runs_left + made
-    each = pace.runs_of_few if total < FEW else pace.runs
+    per_proposal = pace.runs_of_few if total < FEW else pace.runs
     share = runs_left / max(pace.heats - len(standing.granted) + standing.earlier, 1)
     had = 0 if incumbent is None else np.count_nonzero(~np.isnan(standing.costs[incumbent]))
-    number = int(min(proposals_left, max(max(share - had, share / 2) // each, 2.0), runs_left))
-    if proposals_left * each * 0.8 <= runs_left:
+    number = int(
+        min(proposals_left, max(max(share - had, share / 2) // per_proposal, 2.0), runs_left)
+    )
+    if proposals_left * per_proposal * 0.8 <= runs_left:
         # There is enough for everybody in one heat.
         share, number = runs_left, int(proposals_left)
     known = standing.costs.shape[0]
-    if number < 1 or (incumbent is not None and runs_left < each):
+    if number < 1 or (incumbent is not None and runs_left < per_proposal):
         few = "too few runs are left for another heat"
         why = few if proposals_left else "no proposals are left"
         return Decision(batch=(), incumbent=incumbent, reason=f"{reason}; {why}")

@@ -145,9 +145,12 @@ def replay(
         ours = np.array(
             [
                 run_race(
-                    Course(training, cutoff, capping=cutoff is not None), schedule, each, matrix.low
+                    Course(training, cutoff, capping=cutoff is not None),
+                    schedule,
+                    budget,
+                    matrix.low,
                 )[0]
-                for each in spend
+                for budget in spend
             ]
         )
         choices = [

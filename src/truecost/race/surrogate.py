@@ -10,13 +10,10 @@ magnitude more than anything else, and it knows that a mean of few runs says les
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from truecost.arrays import BoolArray, FloatArray, IntArray
 
 # How far the effect of a number reaches, in its range; and how fast the common effect fades with
 # the distance.
@@ -131,24 +128,24 @@ class Surrogate:
             - np.sqrt(np.maximum(self._each.sum() + self._common - explained, 0.0))
         )
 
-    def _covariance(self, some: FloatArray, others: FloatArray) -> FloatArray:
+    def _covariance(self, points: FloatArray, others: FloatArray) -> FloatArray:
         parts = _parts(
-            some[:, self._varied], others[:, self._varied], self._categorical[self._varied]
+            points[:, self._varied], others[:, self._varied], self._categorical[self._varied]
         )
-        flat = parts.reshape(len(parts), len(some) * len(others))
-        shape = len(some), len(others)
+        flat = parts.reshape(len(parts), len(points) * len(others))
+        shape = len(points), len(others)
         together = np.exp(FADING * ((self._shares @ flat).reshape(shape) - 1))
         return np.asarray((self._each @ flat).reshape(shape) + self._common * together)
 
 
-def _parts(some: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
+def _parts(points: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
     """(parameters, n, m): how alike a parameter's effects at two points are; not at all if it is
     inactive at one only.
     """
-    missing, elsewhere = np.isnan(some), np.isnan(others)
-    parts = np.empty((some.shape[1], len(some), len(others)))
+    missing, elsewhere = np.isnan(points), np.isnan(others)
+    parts = np.empty((points.shape[1], len(points), len(others)))
     for place, part in enumerate(parts):
-        apart = np.nan_to_num(some[:, place])[:, np.newaxis] - np.nan_to_num(others[:, place])
+        apart = np.nan_to_num(points[:, place])[:, np.newaxis] - np.nan_to_num(others[:, place])
         part[:] = apart == 0 if categorical[place] else np.exp(-0.5 * (apart / REACH) ** 2)
         if missing[:, place].any() or elsewhere[:, place].any():
             one, other = missing[:, place][:, np.newaxis], elsewhere[:, place]

@@ -102,12 +102,12 @@ def mean_difference(
     timeouts
         Where runs can time out: which runs of the first and of the second did, shaped as these.
     """
-    one, two, reason = _read(first, second, delta, timeouts)
-    differences = one - two
-    half = math.nan if reason else _quantile(delta, one.size) * _error(differences)
+    ours, theirs, reason = _read(first, second, delta, timeouts)
+    differences = ours - theirs
+    half = math.nan if reason else _quantile(delta, ours.size) * _error(differences)
     estimate = float(differences.mean())
     ends = estimate - half, estimate + half
-    return _made("difference of means", estimate, ends, delta, reason, one, two)
+    return _made("difference of means", estimate, ends, delta, reason, ours, theirs)
 
 
 def mean_ratio(
@@ -122,15 +122,15 @@ def mean_ratio(
 
     Parameters as in `mean_difference`; costs are not negative.
     """
-    one, two, reason = _read(first, second, delta, timeouts, each=True)
-    if (one < 0).any() or (two < 0).any():
+    ours, theirs, reason = _read(first, second, delta, timeouts, divides=True)
+    if (ours < 0).any() or (theirs < 0).any():
         raise InputError("Expected costs of 0 or more for a ratio.")
-    a, b = float(one.mean()), float(two.mean())
+    a, b = float(ours.mean()), float(theirs.mean())
     ends = math.nan, math.nan
     if not reason:
         # r²·(a² − q·v_a) − 2r·(ab − q·c) + b² − q·v_b ≤ 0
-        (v_a, c), (_, v_b) = np.cov(one, two) / one.size
-        q = _quantile(delta, one.size) ** 2
+        (v_a, c), (_, v_b) = np.cov(ours, theirs) / ours.size
+        q = _quantile(delta, ours.size) ** 2
         square, linear, constant = a * a - q * v_a, a * b - q * c, b * b - q * v_b
         if square <= 0:
             reason = (
@@ -143,7 +143,7 @@ def mean_ratio(
             low, high = (linear - root) / square, (linear + root) / square
             ends = max(0.0, float(low)), max(0.0, float(high))
     ratio = b / a if a > 0 else math.nan
-    return _made("ratio of means", ratio, ends, delta, reason, one, two)
+    return _made("ratio of means", ratio, ends, delta, reason, ours, theirs)
 
 
 def _made(
@@ -179,17 +179,16 @@ def _read(
     second: ArrayLike,
     delta: float,
     timeouts: tuple[ArrayLike, ArrayLike] | None,
-    each: bool = False,
+    divides: bool = False,
 ) -> tuple[FloatArray, FloatArray, str]:
-    """Instance means, and the reason against an interval; `each` asks for timeouts of the first,
-    the divisor, too.
+    """Instance means, and the reason against an interval; `divides` asks for timeouts of the first
+    too, the divisor.
     """
     check_share(delta)
-    one, two = Sample.of(first, second).costs
-    for ends in (one, two):
-        if not np.isfinite(ends.lower[~np.isnan(ends.lower)]).all():
-            raise InputError("Expected finite costs; a timeout costs its penalty.")
-    n, reason = len(one.lower), ""
+    costs = [ends.lower for ends in Sample.of(first, second).costs]
+    if any(np.isinf(runs).any() for runs in costs):
+        raise InputError("Expected finite costs; a timeout costs its penalty.")
+    n, reason = len(costs[0]), ""
     if n < FEWEST:
         reason = f"{n} instances are too few; it takes {FEWEST}"
     elif timeouts is not None:
@@ -202,12 +201,12 @@ def _read(
                 f"{DISCORDANT} to {n - DISCORDANT} to know what failed runs add"
             )
         late = int((shares[0] > 0)[both].sum())
-        if each and not reason and late < DISCORDANT:
+        if divides and not reason and late < DISCORDANT:
             reason = (
                 f"the first failed on {late} of {n} instances; it takes {DISCORDANT} to know what "
                 "it is divided by"
             )
-    return run_means(one.lower)[0], run_means(two.lower)[0], reason
+    return run_means(costs[0])[0], run_means(costs[1])[0], reason
 
 
 def _timeout_shares(costs: ArrayLike, which: ArrayLike) -> FloatArray:

@@ -262,16 +262,16 @@ def star_reaches(rows, mean, target, in_cells, balanced):
         size, stop = sizes[order[start]], start + 1
         while stop < min(start + LANES, order.size) and sizes[order[stop]] == size:
             stop += 1
-        some = order[start:stop]
-        x = np.empty((size, some.size))
-        for i in range(some.size):
-            x[:, i] = rows[some[i]][~np.isnan(rows[some[i]])]
+        alike = order[start:stop]
+        x = np.empty((size, alike.size))
+        for i in range(alike.size):
+            x[:, i] = rows[alike[i]][~np.isnan(rows[alike[i]])]
         cells = cells_for(size)
         end = cell_end(cell_of(mean, cells), cells) if in_cells else mean
-        shows = np.empty(some.size, np.bool_)
-        star_reach(x, np.full(some.size, end), np.full(some.size, mean), target, shows, balanced)
-        for i in range(some.size):
-            reached[some[i]] = shows[i]
+        shows = np.empty(alike.size, np.bool_)
+        star_reach(x, np.full(alike.size, end), np.full(alike.size, mean), target, shows, balanced)
+        for i in range(alike.size):
+            reached[alike[i]] = shows[i]
         start = stop
     return reached
 

@@ -350,9 +350,9 @@ def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer
     """
     _check_epsilon(epsilon)
     most = 10**300
-    one = bound(configurations=1)
-    if not _reached(one, epsilon):
-        return _as_in(one, 0)
+    alone = bound(configurations=1)
+    if not _reached(alone, epsilon):
+        return _as_in(alone, 0)
 
     @cache
     def reaches(m: float) -> bool:
@@ -362,7 +362,7 @@ def configurations_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer
     digits = _least(lambda digits: not reaches(2.0**digits), 1, most.bit_length())
     # Negative, since the least of these is the largest m.
     least, largest = -min(2**digits, most), -(2 ** (digits - 1))
-    return _as_in(one, -_least(lambda m: reaches(float(-m)), least, largest))
+    return _as_in(alone, -_least(lambda m: reaches(float(-m)), least, largest))
 
 
 def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> Answer:
@@ -385,12 +385,14 @@ def runs_for(epsilon: float, *, instances: int, bound: Callable[..., Bound]) -> 
     # round the bound can rise before it falls, so that all of it is looked at.
     first, last = (rounds - 1) * instances + 1, rounds * instances
     for start in range(first, last + 1, 4096):
-        some = np.arange(start, min(start + 4096, last + 1))
+        numbers = np.arange(start, min(start + 4096, last + 1))
         # A further axis keeps these N apart from the configurations.
-        epsilons = np.asarray(bound(allocation=even_sizes(some[:, np.newaxis], instances)).epsilon)
-        reached = (epsilons.reshape(some.size, -1) <= epsilon).all(axis=1)
+        epsilons = np.asarray(
+            bound(allocation=even_sizes(numbers[:, np.newaxis], instances)).epsilon
+        )
+        reached = (epsilons.reshape(numbers.size, -1) <= epsilon).all(axis=1)
         if reached.any():
-            return _as_in(at(rounds), int(some[reached.argmax()]))
+            return _as_in(at(rounds), int(numbers[reached.argmax()]))
     return _as_in(at(rounds), last)
 
 

@@ -28,7 +28,7 @@ Examples
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +38,7 @@ from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.stats import assumptions
 from truecost.stats.assumptions import Assuming
-from truecost.stats.inversion import Look, MeanOf, safe
+from truecost.stats.inversion import ONE, Look, MeanOf, safe
 from truecost.stats.inversion import planned as planned_look
 from truecost.stats.limits import ORDER_FREE, ORDERS
 from truecost.stats.random import Rng, generator
@@ -126,16 +126,53 @@ class UpperBySize:
     upper: dict[str, FloatArray]
 
 
+class AtAllTimes(TypedDict, total=False):
+    """Options of limits at all times at once.
+
+    Attributes
+    ----------
+    side
+        "both", delta/2 each, if not given; or all of delta on one side.
+    configurations
+        m: the limits of that many configurations hold at once, each with delta/m. As many as there
+        are in the costs if not given; those dropped on the way count. 1 makes M separate
+        statements.
+    """
+
+    side: Sides
+    configurations: int | None
+
+
+class InOneLook(TypedDict, total=False):
+    """Options of limits for one look.
+
+    Attributes
+    ----------
+    method
+        See the module.
+    configurations
+        As in `AtAllTimes`.
+    shuffle
+        Betting takes one instance after the other: the order changes the answer a little
+        (`order_spread`), and one that goes with the costs breaks it. So instances are shuffled.
+        False keeps the order, which then must have nothing to do with costs.
+    rng
+        Of the shuffle: a seed or a Generator, fixed before looking; if None the costs themselves
+        (`truecost.stats.ordering`), so that the same runs give the same answer.
+    """
+
+    method: Method
+    configurations: int | None
+    shuffle: bool
+    rng: Rng
+
+
 def upper(
     costs: ArrayLike | CostMatrix,
     low: float | None = None,
     high: float | None = None,
     delta: float = 0.05,
-    *,
-    method: Method = "star-bets",
-    configurations: int | None = None,
-    shuffle: bool = True,
-    rng: Rng = None,
+    **options: Unpack[InOneLook],
 ) -> Confidence:
     """What the true cost does not exceed; all of delta goes to this side.
 
@@ -150,21 +187,10 @@ def upper(
         own.
     delta
         The probability with which a limit may be wrong.
-    method
-        See the module.
-    configurations
-        m: the limits of that many configurations hold at once, each with delta/m. As many as there
-        are in the costs if None; those dropped on the way count. 1 makes M separate statements.
-    shuffle
-        Betting takes one instance after the other: the order changes the answer a little
-        (`order_spread`), and one that goes with the costs breaks it. So instances are shuffled.
-        False keeps the order, which then must have nothing to do with costs.
-    rng
-        Of the shuffle: a seed or a Generator, fixed before looking; if None the costs themselves
-        (`truecost.stats.ordering`), so that the same runs give the same answer.
+    options
+        `method`, `configurations`, `shuffle` and `rng`; see `InOneLook`.
     """
-    rows = Rows.of(costs, low, high)
-    return _confidence(rows, delta, "upper", configurations, _one(method), shuffle, rng)
+    return _one_look(Rows.of(costs, low, high), delta, "upper", **options)
 
 
 def lower(
@@ -172,17 +198,12 @@ def lower(
     low: float | None = None,
     high: float | None = None,
     delta: float = 0.05,
-    *,
-    method: Method = "star-bets",
-    configurations: int | None = None,
-    shuffle: bool = True,
-    rng: Rng = None,
+    **options: Unpack[InOneLook],
 ) -> Confidence:
     """What the true cost does not fall below; all of delta goes to this side. Parameters as in
     `upper`.
     """
-    rows = Rows.of(costs, low, high)
-    return _confidence(rows, delta, "lower", configurations, _one(method), shuffle, rng)
+    return _one_look(Rows.of(costs, low, high), delta, "lower", **options)
 
 
 def interval(
@@ -190,15 +211,10 @@ def interval(
     low: float | None = None,
     high: float | None = None,
     delta: float = 0.05,
-    *,
-    method: Method = "star-bets",
-    configurations: int | None = None,
-    shuffle: bool = True,
-    rng: Rng = None,
+    **options: Unpack[InOneLook],
 ) -> Confidence:
     """Limits on both sides, delta/2 each. Parameters as in `upper`."""
-    rows = Rows.of(costs, low, high)
-    return _confidence(rows, delta, "both", configurations, _one(method), shuffle, rng)
+    return _one_look(Rows.of(costs, low, high), delta, "both", **options)
 
 
 def difference(
@@ -208,11 +224,8 @@ def difference(
     high: float | None = None,
     delta: float = 0.05,
     *,
-    method: Method = "star-bets",
     side: Sides = "both",
-    configurations: int | None = None,
-    shuffle: bool = True,
-    rng: Rng = None,
+    **options: Unpack[InOneLook],
 ) -> Confidence:
     """Limits of u(first) − u(second), paired: the differences of instance means, in [low − high,
     high − low].
@@ -224,7 +237,7 @@ def difference(
     `configurations` counts the pairs. An `upper` below 0 says that the first is better.
     """
     rows = Rows.of_pairs(first, second, low, high)
-    return _confidence(rows, delta, side, configurations, _one(method), shuffle, rng, pairs=True)
+    return _one_look(rows, delta, side, pairs=True, **options)
 
 
 def difference_sequence(
@@ -235,14 +248,13 @@ def difference_sequence(
     delta: float = 0.05,
     *,
     method: SequenceMethod = "betting",
-    side: Sides = "both",
-    configurations: int | None = None,
+    **options: Unpack[AtAllTimes],
 ) -> ConfidenceSequence:
     """Limits of u(first) − u(second) after each instance that hold at all times at once:
     `difference`, as in `sequence`.
     """
     rows = Rows.of_pairs(first, second, low, high)
-    return _sequence(rows, delta, method, side, configurations, pairs=True)
+    return _sequence(rows, delta, method, pairs=True, **options)
 
 
 def order_spread(
@@ -269,7 +281,7 @@ def order_spread(
     # Seeds fixed here: nobody can pick orders until the spread looks small.
     orders_of = [generator(seed).permutation(sample.means.size) for seed in range(orders)]
     rows = np.stack([sample.scaled()[0, order] for order in orders_of])
-    limits = _mean_of(sample, rows).limit(side, target, _one("star-bets"))
+    limits = _mean_of(sample, rows).limit(side, target, ONE)
     observed = float(np.nanmean(sample.means))
     values = [safe(limit, observed, side) for limit in limits.tolist()]
     return min(values), max(values)
@@ -327,8 +339,7 @@ def sequence(
     delta: float = 0.05,
     *,
     method: SequenceMethod = "betting",
-    side: Sides = "both",
-    configurations: int | None = None,
+    **options: Unpack[AtAllTimes],
 ) -> ConfidenceSequence:
     """Limits after each instance that hold at all times at once: one may look whenever one likes,
     and stop.
@@ -337,7 +348,7 @@ def sequence(
     when its last run is in. Both methods are those of Waudby-Smith and Ramdas (2024): plug-in bets,
     and their empirical Bernstein in closed form. Parameters as in `upper`.
     """
-    return _sequence(Rows.of(costs, low, high), delta, method, side, configurations)
+    return _sequence(Rows.of(costs, low, high), delta, method, **options)
 
 
 def watched(
@@ -347,8 +358,7 @@ def watched(
     delta: float = 0.05,
     *,
     planned: int,
-    side: Sides = "both",
-    configurations: int | None = None,
+    **options: Unpack[AtAllTimes],
 ) -> Confidence:
     """Limits for costs that come in while somebody watches, after those so far: of `planned`
     instances, fixed beforehand.
@@ -358,13 +368,14 @@ def watched(
     is. More may come than were planned. The instances are taken in the order given. Other
     parameters as in `upper`.
     """
-    look = planned_look(planned)
-    return _confidence(Rows.of(costs, low, high), delta, side, configurations, look)
+    return _confidence(Rows.of(costs, low, high), delta, planned_look(planned), **options)
 
 
-def _one(method: Method) -> Look:
+def _one_look(
+    rows: Rows, delta: float, side: Sides, *, method: Method = "star-bets", **options: Any
+) -> Confidence:
     check_choice("method", method, get_args(Method))
-    return Look(method=method)
+    return _confidence(rows, delta, Look(method=method), side, **{"shuffle": True, **options})
 
 
 def _mean_of(rows: Rows, scaled: FloatArray, pairs: bool = False) -> MeanOf:
@@ -398,12 +409,12 @@ def _both(
 def _confidence(
     rows: Rows,
     delta: float,
-    side: Sides,
-    configurations: int | None,
     look: Look,
+    side: Sides = "both",
+    *,
+    configurations: int | None = None,
     shuffle: bool = False,
     rng: Rng = None,
-    *,
     pairs: bool = False,
 ) -> Confidence:
     ordered = look.method not in ORDER_FREE
@@ -439,9 +450,9 @@ def _sequence(
     rows: Rows,
     delta: float,
     method: SequenceMethod,
-    side: Sides,
-    configurations: int | None,
     *,
+    side: Sides = "both",
+    configurations: int | None = None,
     pairs: bool = False,
 ) -> ConfidenceSequence:
     check_choice("method", method, get_args(SequenceMethod))

@@ -312,10 +312,10 @@ class RatioOf:
 
     def goal(self, side: Side, value: float) -> Goal:
         """What has to be shown for the ratio to be beyond a value."""
-        one, two, ratio = self.first, self.second, value
+        divisor, dividend, ratio = self.first, self.second, value
         if side == "upper":
-            one, two, ratio = two, one, 1 / value
-        values, above = scanning.against_ratio(one, two, ratio, self.low, self.high)
+            divisor, dividend, ratio = dividend, divisor, 1 / value
+        values, above = scanning.against_ratio(divisor, dividend, ratio, self.low, self.high)
         return Goal(values=np.clip(values, 0, 1), above=float(above), balanced=True)
 
 

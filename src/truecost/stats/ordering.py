@@ -51,8 +51,8 @@ def of_instances(rng: Rng, shuffle: bool, *runs: FloatArray) -> IntArray:
         return generator(rng).permutation(n)
     values = np.ascontiguousarray(np.concatenate(runs, axis=1))
     # One code for all NaN and one for both zeros.
-    each = _row_codes(np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64))
-    seed = _mix(each.sum(dtype=np.uint64, keepdims=True))
+    codes = _row_codes(np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64))
+    seed = _mix(codes.sum(dtype=np.uint64, keepdims=True))
     return _mix(seed + np.arange(1, n + 1, dtype=np.uint64) * GOLDEN).argsort(kind="stable")
 
 

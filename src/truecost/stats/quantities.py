@@ -229,8 +229,8 @@ def win_shares(sample: Sample) -> Ends:
     """
     (first, second), pairs = sample.ranks, sample.pairs
 
-    def shares(one: FloatArray, two: FloatArray, unknown: float) -> FloatArray:
-        ours, theirs = one[:, :, np.newaxis], two[:, np.newaxis]
+    def shares(our_ends: FloatArray, their_ends: FloatArray, unknown: float) -> FloatArray:
+        ours, theirs = our_ends[:, :, np.newaxis], their_ends[:, np.newaxis]
         points = np.where(pairs, (ours < theirs) + 0.5 * (ours == theirs), 0.0).sum(axis=(1, 2))
         counts = pairs.sum(axis=(1, 2))
         return np.where(counts, points / np.maximum(counts, 1), unknown)[:, np.newaxis]

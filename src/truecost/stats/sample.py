@@ -94,11 +94,11 @@ class Ends:
 
     def map(self, function: Callable[[FloatArray], FloatArray]) -> "Ends":
         """The ends of a function of the runs that rises, or falls."""
-        one = function(self.lower)
+        lower = function(self.lower)
         if self.upper is self.lower:
-            return Ends(lower=one, upper=one)
-        other = function(self.upper)
-        return Ends(lower=np.minimum(one, other), upper=np.maximum(one, other))
+            return Ends(lower=lower, upper=lower)
+        upper = function(self.upper)
+        return Ends(lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
 
     def pick(self, side: Side) -> FloatArray:
         """The end that is safe for a limit of this side of something that rises with the runs."""
@@ -243,17 +243,17 @@ class Sample:
         Where a range is given, costs must lie in it, and a run that was stopped costs `high` at
         most.
         """
-        ends = [Ends.of(values) for values in runs]
-        sizes = [len(each.lower) for each in ends]
+        costs = tuple(Ends.of(values) for values in runs)
+        sizes = [len(ends.lower) for ends in costs]
         if len(set(sizes)) > 1:
             raise InputError(f"Expected both on the same instances, got {sizes[0]} and {sizes[1]}.")
-        common = np.logical_and.reduce([each.counts > 0 for each in ends])
+        common = np.logical_and.reduce([ends.counts > 0 for ends in costs])
         if not common.any():
-            both = " instance on which both have runs" if len(ends) > 1 else " run"
+            both = " instance on which both have runs" if len(costs) > 1 else " run"
             raise InputError(f"Expected at least one{both}, got none.")
-        costs = tuple(each[common] for each in ends)
+        costs = tuple(ends[common] for ends in costs)
         if math.isfinite(high - low):
-            costs = tuple(_in_range(each, low, high) for each in costs)
+            costs = tuple(_in_range(ends, low, high) for ends in costs)
         return cls(costs=costs, times=costs, low=low, high=high)
 
     @property
@@ -265,17 +265,17 @@ class Sample:
     @property
     def runs(self) -> int:
         """How many runs, of all configurations."""
-        return sum(int(each.counts.sum()) for each in self.costs)
+        return sum(int(ends.counts.sum()) for ends in self.costs)
 
     @property
     def censored(self) -> bool:
         """Whether any run is not known exactly."""
-        return any(each.censored for each in self.costs)
+        return any(ends.censored for ends in self.costs)
 
     @property
     def single(self) -> bool:
         """Whether every unit has one run of each configuration."""
-        return all(bool((each.counts == 1).all()) for each in self.costs)
+        return all(bool((ends.counts == 1).all()) for ends in self.costs)
 
     @property
     def ranks(self) -> tuple[Ends, ...]:
@@ -287,10 +287,10 @@ class Sample:
             return self.costs
         return tuple(
             Ends(
-                lower=np.where(failed, np.inf, each.lower),
-                upper=np.where(failed | (each.lower < each.upper), np.inf, each.upper),
+                lower=np.where(failed, np.inf, ends.lower),
+                upper=np.where(failed | (ends.lower < ends.upper), np.inf, ends.upper),
             )
-            for each, failed in zip(self.costs, self.failed, strict=True)
+            for ends, failed in zip(self.costs, self.failed, strict=True)
         )
 
     @property
@@ -321,8 +321,8 @@ class Sample:
         runs = np.asarray(first[:, :, np.newaxis] & second[:, np.newaxis])
         if self.seeds is None:
             return np.zeros_like(runs), runs
-        one, two = (seeds[:, :, np.newaxis] for seeds in self.seeds)
-        same = runs & (one == two.transpose(0, 2, 1)) & (one != NO_SEED)
+        first_seeds, second_seeds = (seeds[:, :, np.newaxis] for seeds in self.seeds)
+        same = runs & (first_seeds == second_seeds.transpose(0, 2, 1)) & (first_seeds != NO_SEED)
         return same, runs & ~same
 
     def means(self, place: int, side: Side) -> FloatArray:
@@ -336,7 +336,7 @@ class Sample:
         """
         if not shuffle:
             return self
-        arrays = [end for each in self.costs for end in (each.lower, each.upper)]
+        arrays = [end for ends in self.costs for end in (ends.lower, ends.upper)]
         order = ordering.of_instances(rng, True, *arrays)
         shuffled = replace(self[order], design=self.design.shuffled(order))
         return replace(shuffled, order="drawn" if rng is None else "seeded")

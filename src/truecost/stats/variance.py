@@ -79,8 +79,8 @@ class VarianceComponents:
 
     def __getitem__(self, configuration: int) -> "VarianceComponents":
         """Those of one configuration."""
-        one = {name: getattr(self, name)[[configuration]] for name in _Components._fields}
-        return replace(self, **one)
+        row = {name: getattr(self, name)[[configuration]] for name in _Components._fields}
+        return replace(self, **row)
 
     @property
     def within_share(self) -> FloatArray:
