@@ -57,7 +57,7 @@ clean:
 	@touch $@
 
 # A cached kernel does not notice that one of another file, which it calls, has changed.
-.venv/.compiled: .venv/.tools src/truecost/paper/_resample_kernels.py src/truecost/race/_rules.py $(addprefix src/truecost/stats/,betting.py constant.py finite.py grouping.py ledger.py lists.py mixing.py) src/truecost/stats/compiled.py src/truecost/stats/ordering.py src/truecost/stats/scanning.py
+.venv/.compiled: .venv/.tools src/truecost/paper/_resample_kernels.py src/truecost/race/_rules.py $(addprefix src/truecost/stats/,betting.py constant.py finite.py grouping.py ledger.py lists.py mixing.py) src/truecost/stats/compiled.py src/truecost/stats/scanning.py
 	find src -name '*.nb[ci]' -delete
 	$(BIN)/python tests/warm.py
 	@touch $@

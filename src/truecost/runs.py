@@ -9,7 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from truecost.errors import InputError
+from truecost.errors import InputError, check_choice
 
 
 class Status(IntEnum):
@@ -295,10 +295,7 @@ class Trajectory:
     maximised: bool = False
 
     def __post_init__(self) -> None:
-        if self.proposed not in PROPOSED:
-            raise InputError(
-                f"Expected proposed to be one of {', '.join(PROPOSED)}, got {self.proposed!r}."
-            )
+        check_choice("proposed", self.proposed, PROPOSED)
         if not isinstance(self.tool, str) or not self.tool:
             raise InputError(f"Expected the name of a tool, got {self.tool!r}.")
         if not (self.raced is None or isinstance(self.raced, bool)):

@@ -31,6 +31,7 @@ def assess(
     seed. `truecost.assess` has the same parameters, and says what they mean.
     """
     log = as_log(runs, trajectory)
+    # A question holds tuples, which nobody can change.
     asked["fresh"] = None if asked.get("fresh") is None else tuple(asked["fresh"])
     for name in ("mix", "weights"):
         if asked.get(name) is not None:

@@ -27,14 +27,7 @@ from truecost.judge.optimism import (
 from truecost.judge.parts import AUDITED as AUDITED
 from truecost.judge.parts import Part as Part
 from truecost.judge.question import Primary, Question, Stream
-from truecost.judge.scope import (
-    Scope,
-    check_weights,
-    fresh_instances,
-    rows_of,
-    scope_of,
-    units_of,
-)
+from truecost.judge.scope import Scope, check_weights, fresh_instances, rows_of, scope_of, units_of
 from truecost.judge.statements import (
     Certificate,
     Comparison,
@@ -46,7 +39,7 @@ from truecost.judge.statements import (
 )
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import
-from truecost.runs import NO_STATUS, Status, Trajectory, is_usual
+from truecost.runs import Trajectory, is_usual
 from truecost.stats.utility import Utility
 
 if TYPE_CHECKING:  # a part loads what computes it when it is first asked for
@@ -57,9 +50,6 @@ if TYPE_CHECKING:  # a part loads what computes it when it is first asked for
     from truecost.judge.outlook import Outlook, Reach
     from truecost.stats.approximate import Approximate
     from truecost.stats.quantities import Quantity
-
-# Without a comparison, what asks for differences finds none.
-NO_PAIRS = Pairs((), *[np.empty(0)] * 4)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -119,14 +109,7 @@ class Assessment(Spoken):
     @cached_property
     def rows(self) -> CostMatrix:
         """The runs as samples take them: one row for each instance, or for each seed."""
-        return rows_of(self._unfailing(self.log.matrix), self.scope)
-
-    def _unfailing(self, runs: CostMatrix) -> CostMatrix:
-        """Runs whose worst score is no failure, unless statuses say how they ended."""
-        if not self.trajectory.maximised or runs.has_statuses:
-            return runs
-        ended = np.where(np.isnan(runs.costs), NO_STATUS, np.int8(Status.SOLVED)).astype(np.int8)
-        return runs.replace(statuses=ended)
+        return rows_of(self.log.matrix, self.scope, scores=self.trajectory.maximised)
 
     @cached_property
     def matrix(self) -> CostMatrix:
@@ -187,7 +170,7 @@ class Assessment(Spoken):
             return None
         if self.scope.sampled == "family" and self.test.families is None:
             raise InputError("Expected the `families` of the test instances, and they have none.")
-        return rows_of(self._unfailing(self.test), self.scope)
+        return rows_of(self.test, self.scope, scores=self.trajectory.maximised)
 
     @cached_property
     def tested(self) -> Mapping[str, float]:
@@ -273,6 +256,21 @@ class Assessment(Spoken):
         """What statements against the default may use, or why there are none."""
         return self._gathered(self.incumbent, *([] if self.default is None else [self.default]))
 
+    @cached_property
+    def pair(self) -> tuple[Evidence, str] | Refusal:
+        """What statements against the default use, and its name; or why there are none."""
+        evidence = self.pair_evidence
+        if isinstance(evidence, Refusal):
+            return evidence
+        if self.default is None:
+            return Refusal("no default is known")
+        if evidence.configuration == self.default:
+            return Refusal(
+                f"the default is the best on the random fifth of the {self.scope.plural} that was "
+                "used to choose"
+            )
+        return evidence, self.default
+
     def _gathered(self, *names: str) -> Evidence | Refusal:
         """Evidence on the first of these; from test runs only if all have some."""
         test = self._test_rows if self.question.chosen in (None, "test") else None
@@ -308,15 +306,8 @@ class Assessment(Spoken):
         """Statements about the configuration against the default."""
         from truecost.stats.quantities import PAIRED
 
-        evidence, default = self.pair_evidence, self.default
-        if isinstance(evidence, Evidence) and default is None:
-            evidence = Refusal("no default is known")
-        elif isinstance(evidence, Evidence) and evidence.configuration == default:
-            evidence = Refusal(
-                f"the default is the best on the random fifth of the {self.scope.plural} that was "
-                "used to choose"
-            )
-        return self._stated(PAIRED, evidence, default)
+        pair = self.pair
+        return self._stated(PAIRED, *((pair,) if isinstance(pair, Refusal) else pair))
 
     def _stated(
         self, which: "Sequence[Quantity]", evidence: Evidence | Refusal, default: str | None = None
@@ -370,16 +361,16 @@ class Assessment(Spoken):
         """The configuration against the default; None without a default, or if it is that."""
         if self.default is None or self.incumbent == self.default:
             return None
-        evidence = self.pair_evidence
-        used = None
-        if isinstance(evidence, Evidence) and evidence.configuration != self.default:
-            used = evidence.against(self.default)
-        name = self.incumbent if used is None else used.configuration
-        tested = used is not None and used.chosen == "test"
-        if used is None and self.fresh is not None:
-            tested = {name, self.default} <= set(self.fresh.configurations)
-        seen = self.fresh if tested and self.fresh is not None else self.matrix
-        runs = seen if used is None else used.runs
+        used, name = None, self.incumbent
+        if not isinstance(self.pair, Refusal):
+            used = self.pair[0].against(self.default)
+            name, runs, tested = used.configuration, used.runs, used.chosen == "test"
+        else:
+            # Nothing may be claimed; what was seen is shown all the same, of test runs if both have
+            # some.
+            fresh = self.fresh or self.matrix
+            tested = fresh is self.fresh and {name, self.default} <= set(fresh.configurations)
+            runs = fresh if tested else self.matrix
         return Comparison(
             statement=self.paired["difference"],
             evidence=used,
@@ -393,7 +384,7 @@ class Assessment(Spoken):
     @property
     def pairs(self) -> Pairs:
         """The differences to the default behind the comparison, instance by instance."""
-        return NO_PAIRS if self.comparison is None else self.comparison.pairs
+        return Pairs() if self.comparison is None else self.comparison.pairs
 
     @property
     def compared(self) -> CostMatrix:
@@ -405,10 +396,9 @@ class Assessment(Spoken):
         """Approximate intervals of the means against the default, by normal theory."""
         from truecost.judge.sampling import approximate_of
 
-        evidence, default = self.pair_evidence, self.default
-        if isinstance(evidence, Refusal) or default is None or default == evidence.configuration:
+        if isinstance(self.pair, Refusal):
             return ()
-        return approximate_of(evidence, default, delta=self.question.delta, scored=self.scored)
+        return approximate_of(*self.pair, delta=self.question.delta, scored=self.scored)
 
     def forecast(self, what: str, *, power: float = 0.8) -> "Reach":
         """How many new instances would show a statement, "wins" or "speed-up=1.5" for instance, if

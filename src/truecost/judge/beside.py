@@ -17,7 +17,7 @@ import numpy as np
 from truecost.arrays import BoolArray, FloatArray, log_grid
 from truecost.errors import Refusal
 from truecost.judge.costs import instance_means
-from truecost.judge.evidence import Evidence, incumbent_of
+from truecost.judge.evidence import incumbent_of
 from truecost.judge.families import FamilyResult, family_results
 from truecost.judge.optimism import Heaviest, heaviest_of
 from truecost.judge.question import Margin, NonInferiority, Stream
@@ -61,11 +61,6 @@ class Beside:
 
     def _rng(self, stream: Stream) -> np.random.Generator:
         return self.assessment.question.rng(stream)
-
-    def _pair(self) -> tuple[Evidence, str] | None:
-        """The evidence against the default, and the default; None without either."""
-        evidence, default = self.assessment.pair_evidence, self.assessment.default
-        return None if isinstance(evidence, Refusal) or default is None else (evidence, default)
 
     def _common_means(self, matrix: CostMatrix) -> tuple[FloatArray, BoolArray]:
         """Instance means of the incumbent and of a default that is another one, on the instances
@@ -138,13 +133,13 @@ class Beside:
     @cached_property
     def family_results(self) -> tuple[FamilyResult, ...]:
         """The configuration against the default, family by family."""
-        # One look: neither a race, nor a plan that was extended, perhaps after a look.
-        if (pair := self._pair()) is None or pair[0].at_all_times or len(pair[0].plans) > 1:
+        # Where seeds are sampled, the groups are the instances.
+        if isinstance(self.assessment.pair, Refusal) or self.assessment.scope.sampled == "seed":
             return ()
-        if self.assessment.scope.sampled == "seed":
-            return ()  # there the groups are the instances
-        evidence, default = pair[0].against(pair[1]), pair[1]
-        if evidence.configuration == default or evidence.runs.families is None:
+        evidence, default = self.assessment.pair
+        evidence = evidence.against(default)
+        # One look: neither a race, nor a plan that was extended, perhaps after a look.
+        if evidence.at_all_times or len(evidence.plans) > 1 or evidence.runs.families is None:
             return ()
         delta = self.assessment.question.delta * evidence.share
         names = evidence.configuration, default
@@ -155,11 +150,11 @@ class Beside:
         """By mean cost and by wins: which configurations of a list are shown better than the
         default, all of them at once, with their limits. Empty where it is no list.
         """
-        if (pair := self._pair()) is None or pair[0].condition is not None:
+        if isinstance(self.assessment.pair, Refusal):
             return {}
-        evidence, default = pair
+        evidence, default = self.assessment.pair
         listed = evidence.chosen in ("from-list", "weighted-list") and not evidence.extension
-        if not listed or evidence.configuration == default:
+        if not listed or evidence.condition is not None:
             return {}
         return {
             quantity.name: shown_better(quantity, evidence, default, self.assessment.question)
@@ -285,6 +280,7 @@ class Beside:
         from truecost.paper.tables import sweep_table
 
         matrix, question = self.assessment.matrix, self.assessment.question
+        # One split has no spread.
         splits, half = max(2, min(question.splits, MOST_SWEPT)), matrix.shape[1] // 2
         sizes: dict[fit.Kind, int] = {"n": int(matrix.counts().min()) * half, "k": half}
         tables = []

@@ -212,6 +212,7 @@ def difficulty(means: FloatArray, mask: BoolArray) -> FloatArray:
     for _ in range(SWEEPS):
         level = np.where(mask, means - added, 0).sum(axis=1) / by_row
         new = np.where(mask, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
+        # Only differences between instances are determined: they are 0 on average.
         new -= new.mean()
         moved = float(np.abs(new - added).max())
         added = new
@@ -236,6 +237,7 @@ def check_has_runs(matrix: CostMatrix, name: str) -> None:
 
 def first_runs(runs: CostMatrix, length: int, rounds: int) -> CostMatrix:
     """The first runs on each of the first instances."""
+    # A stable sort of "is missing" puts the runs that are there first, in their order.
     first = np.argsort(np.isnan(runs.costs[:, :length]), axis=2, kind="stable")[:, :, :rounds]
 
     def kept(values: MaybeArray) -> MaybeArray:

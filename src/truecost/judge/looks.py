@@ -55,6 +55,7 @@ def of_plan(extension: int, runs: int, planned: int) -> float:
     """
     if extension == 0 and runs == planned:
         return FIRST
+    # Both series sum to 1, so that all pairs of extension and runs stay within what is left.
     return (1 - FIRST) * of_number(extension + 1) * of_number(runs)
 
 

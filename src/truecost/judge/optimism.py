@@ -156,6 +156,7 @@ def _bottleneck(
         return None, math.nan, math.nan
     low, high = np.quantile(acrosses / (withins + acrosses), [1 - AGREEING, AGREEING]).tolist()
     per_run = float(np.mean(1 / used))
+    # Of the variance of the mean: within/n_i, averaged over instances, against across.
     kind: Bottleneck = "runs" if within * per_run > across else "instances"
     agree = float(np.mean((withins * per_run > acrosses) == (kind == "runs")))
     return kind if agree >= AGREEING else None, low, high

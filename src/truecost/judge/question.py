@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from truecost.errors import InputError
+from truecost.errors import InputError, check_choice, check_share
 from truecost.judge.scope import About, Sampled
 from truecost.matrix.families import Weight
 
@@ -172,13 +172,11 @@ class Question:
     def __post_init__(self) -> None:
         kinds = {"chosen": Chosen, "primary": Primary, "sampled": Sampled, "about": About}
         for name, kind in kinds.items():
-            if (value := getattr(self, name)) is not None and value not in get_args(kind):
-                allowed = ", ".join(get_args(kind))
-                raise InputError(f"Expected `{name}` to be one of {allowed}, got {value!r}.")
+            if (value := getattr(self, name)) is not None:
+                check_choice(f"`{name}`", value, get_args(kind))
         if self.margin is not None:
             Margin.parse(self.margin)
-        if not 0 < self.delta < 1:
-            raise InputError(f"Expected `delta` between 0 and 1, got {self.delta}.")
+        check_share(self.delta, "`delta`")
         if self.splits < 1:
             raise InputError(f"Expected at least 1 of `splits`, got {self.splits}.")
         if self.list_size is not None and (

@@ -79,6 +79,7 @@ def _in_plan(evidence: Evidence, runs: CostMatrix, counts: IntArray) -> Rounds |
     announced, begun = evidence.plans[0].runs, prefix(1)
     if not begun:
         return Refusal("no instance of the plan has all of its runs yet")
+    # Every r has a part of δ of its own, so that the number of finished runs may choose it.
     rounds = announced if 2 * prefix(announced) >= begun else int(counts[:begun].min())
     part = looks.of_plan(evidence.extension, rounds, announced)
     length, sizes = prefix(rounds), [plan.instances for plan in evidence.plans]

@@ -111,6 +111,7 @@ def _state(
     if (reason := quantity.refusal(sample)) is not None:
         return Refusal(reason)
     share = evidence.share * part
+    # Of a comparison both sides are read, each at level δ; above a half both could be shown.
     spent = delta * share if default is None else min(delta * evidence.share, MOST_DELTA) * part
     stated = _worst(quantity, sampled, quantity.side, spent, evidence.scope)
     other, possible = None, stated.observed

@@ -34,6 +34,7 @@ from truecost.matrix import CostMatrix
 from truecost.matrix.cost_matrix import MaybeArray
 from truecost.matrix.families import Weight, instance_weights
 from truecost.matrix.pairing import unknown_to
+from truecost.runs import NO_STATUS, Status
 from truecost.stats.assumptions import SAMPLED
 from truecost.stats.grouping import codes_of
 from truecost.stats.sample import Design
@@ -176,6 +177,7 @@ class Scope:
                 rest = 1 - sum(weights)
                 if low - ROUNDING <= rest <= high + ROUNDING:
                     corner = (*weights[:free], min(max(rest, low), high), *weights[free:])
+                    # Rounded: a corner is met once for each weight that may be the free one.
                     corners.add(tuple(round(weight, 12) for weight in corner))
         return tuple(sorted(corners))
 
@@ -250,10 +252,15 @@ def scope_of(
     )
 
 
-def rows_of(matrix: CostMatrix, scope: Scope) -> CostMatrix:
+def rows_of(matrix: CostMatrix, scope: Scope, *, scores: bool = False) -> CostMatrix:
     """The runs that samples are made of, one row each: the instances, or where seeds are the units
     the runs, of which `families` then name the instance.
+
+    The worst of `scores` is no failure, unless statuses say how runs ended.
     """
+    if scores and not matrix.has_statuses:
+        ended = np.where(np.isnan(matrix.costs), NO_STATUS, Status.SOLVED)
+        matrix = matrix.replace(statuses=ended.astype(np.int8))
     if scope.sampled != "seed":
         return matrix
     configurations, instances, runs = matrix.shape

@@ -196,6 +196,7 @@ def _names(log: Import, search: str, known: dict[str, str]) -> dict[str, str]:
     new = {}
     for name in log.matrix.configurations:
         full_name, values = f"{search}{BETWEEN}{name}", log.parameters.get(name)
+        # Without parameters nothing says that two names mean one configuration.
         key = json.dumps(values, sort_keys=True, default=str) if values else full_name
         new[name] = known.setdefault(key, full_name)
     return new

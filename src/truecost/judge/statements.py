@@ -171,11 +171,11 @@ class Pairs(NamedTuple):
     Censored runs are charged the most; `lower` and `upper` are the ends of the differences.
     """
 
-    instances: tuple[str, ...]
-    winner: FloatArray
-    default: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    instances: tuple[str, ...] = ()
+    winner: FloatArray = np.empty(0)
+    default: FloatArray = np.empty(0)
+    lower: FloatArray = np.empty(0)
+    upper: FloatArray = np.empty(0)
 
     @property
     def differences(self) -> FloatArray:
@@ -311,6 +311,7 @@ class Comparison:
         """
         sure = self.pairs.sure
         total = float(sure.sum())
+        # Stable, so that of equal differences the first instances are named.
         largest = np.argsort(-np.abs(sure), kind="stable")[:NAMED]
         return tuple(
             Contribution(

@@ -200,6 +200,7 @@ def _matched(
     """The label of each instance by the longest end of its path that the mapping knows, or that
     is the end of a path the mapping knows.
     """
+    # Every end of every known path, so that instances may have longer or shorter paths.
     ends: dict[str, set[Label]] = {}
     for name, value in mapping.items():
         parts = PurePosixPath(name).parts

@@ -43,6 +43,7 @@ def fields_of(line: str) -> tuple[str, list[str]]:
             fields[mark] = next(csv.reader([line], delimiter=mark), [])
         except csv.Error:  # one field that is too long
             fields[mark] = []
+    # The mark that makes the most fields is the one that separates.
     separator = max(fields, key=lambda mark: len(fields[mark]))
     return separator, fields[separator]
 

@@ -250,6 +250,7 @@ def _run_places(table: pl.DataFrame) -> IntArray:
     """Each row's place along the axis of runs."""
     if "run" in table.columns:
         run = _without_gaps(whole_numbers(table, "run"), "a number")
+        # Dense ranks: runs may be numbered from 1, or with gaps.
         return (run.rank("dense").cast(pl.Int64) - 1).to_numpy()
     keys = table.select(pl.col("configuration").cast(pl.String), pl.col("instance").cast(pl.String))
     if "seed" in table.columns:

@@ -249,6 +249,7 @@ def _first_names(names: Sequence[str]) -> dict[str, str]:
         if len(group) > 1:
             for name in group:
                 first[name] = contents.setdefault(_digest(files[name]), name)
+    # In two steps: a path leads to its first name, and that to the first of its content.
     return {name: first[first[name]] for name in names}
 
 

@@ -230,6 +230,7 @@ def _add_and_select(sums, row, truth, n, steps):
     chosen, ties = 0.0, 0
     for c in range(sums.size):
         cost = sums[c] * scale
+        # Ties are equal sums in one order of additions, hence equal to the last digit.
         if cost <= least:
             chosen += truth[c] - cost
             ties += 1

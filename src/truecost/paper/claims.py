@@ -178,6 +178,7 @@ def converges(exact: pl.DataFrame) -> Claim:
     the test set (Lemma 2).
     """
     at = _at_largest_k(exact)
+    # An estimated across may be below 0, an error not.
     limit = max(0.0, float(at["across"][-1] + at["floor"][-1]))
     first, last = float(at["even"][0]), {name: float(at[name][-1]) for name in NAMES if name in at}
     if first <= 0:

@@ -362,6 +362,7 @@ class _Draws:
         """Yield ranges of splits, each split reading `looked_at` costs, and report progress after
         each. Kernels use `threads` meanwhile.
         """
+        # At least one split, however large the matrix.
         step = max(1, CHUNK // looked_at)
         # What the caller had set is put back, also after Ctrl-C.
         before = numba.get_num_threads()

@@ -246,6 +246,7 @@ def least_over(
         at = int(values.argmin())
         if values[at] < best:
             best, place = float(values[at]), int(last[at])
+        # Equal floors are dropped too: they could only tie.
         open_ = (first < last) & (floors < best)
         first, last = first[open_], last[open_]
         middle = (first + last) // 2

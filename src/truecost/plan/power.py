@@ -97,6 +97,7 @@ def runs_to_tell_apart(
     # No t-test needs fewer instances than a test that knows the variance does.
     least = ((scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(power)) / difference) ** 2
     best: tuple[float, int, int] | None = None
+    # Fifty numbers of repeats at a time, until none of those to come can be cheaper.
     for start in range(1, MOST_RUNS_EACH, 50):
         repeats = np.arange(start, start + 50)
         runs_at_least = max(2 * start, least * (across * start + within))

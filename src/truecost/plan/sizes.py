@@ -160,6 +160,7 @@ def runs_needed(
     target = error if error is not None else bound
     if target is None or not (target > 0 and math.isfinite(target)):
         raise InputError(f"Expected an error or bound above 0 and finite, got {target}.")
+    # With an instance for every run: nobody needs fewer runs.
     alone = least_runs(problem, target, np.array([MOST_RUNS]))[0]
     if not math.isfinite(alone):
         raise InputError(

@@ -46,6 +46,7 @@ def expected_best(proposals: ArrayLike) -> FloatArray:
             f"Expected from 1 to {MOST_PROPOSALS:g} proposals, got {m.min():g} to {m.max():g}."
         )
     density = _DENSITY * m[:, np.newaxis] * np.exp((m[:, np.newaxis] - 1) * _LOG_CDF)
+    # The trapezoidal rule: the integrand is next to 0 at both ends.
     best = (_NODES[1] - _NODES[0]) * (density @ _NODES)
     best = np.asarray(np.maximum(best, 0.0), np.float64)  # e(1) is 0 but for rounding
     return best.reshape(np.shape(proposals))
@@ -277,6 +278,7 @@ def _posterior(groups: _Groups, above: int) -> tuple[float, float] | None:
             around = mean_squares + challengers * (mean - axes[1] * scale) ** 2
             likely -= 0.5 * challengers * ((n - 1) * np.log(noise) + np.log(total))
             likely -= 0.5 * (deviations / noise + n * around / total)
+        # Less their maximum: the likelihoods themselves would be 0.
         weight = np.exp(likely - likely.max())
         weight /= weight.sum()
         for axis, values in enumerate((t, z, log_scale)):

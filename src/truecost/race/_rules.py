@@ -100,6 +100,7 @@ def halving(costs, prices, budgets):
                 charge = 0.0
                 for c in alive:
                     charge += prices[c, runs]
+                # Rounding must not cost a round of runs.
                 if spent + charge - begin > share + 1e-9:
                     break
                 for c in alive:

@@ -144,4 +144,5 @@ def _beyond(gaps: FloatArray, allowed: float) -> bool:
 
 def _levels(count: int) -> list[int]:
     """The numbers of runs at which is looked: 5, 10, 20 … and all."""
+    # 5·2^29 runs are more than any list has.
     return [*(level for i in range(30) if (level := FIRST * GROWTH**i) < count), count]

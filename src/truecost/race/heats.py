@@ -140,6 +140,7 @@ class Heats:
         """One more configuration, in a heat; its number."""
         place = len(self._costs)
         if place == len(self._counts):
+            # Doubling: a search has thousands of configurations, one after the other.
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
         self._costs.append({})
         self.out.append(False)

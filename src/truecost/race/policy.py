@@ -338,6 +338,7 @@ def _open(
     number = int(
         min(proposals_left, max(max(share - had, share / 2) // per_proposal, 2.0), runs_left)
     )
+    # A fifth less than the pace asks for will do, where that spares another heat.
     if proposals_left * per_proposal * 0.8 <= runs_left:
         # There is enough for everybody in one heat.
         share, number = runs_left, int(proposals_left)
@@ -365,6 +366,7 @@ def _open(
 def _affordable(entered: int, spent: int, granted: float) -> int:
     """m^(1−x): how many of a heat that m entered go on when the share x of its runs is spent."""
     allowed: float = max(entered, 2) ** (1 - min(spent / granted, 1.0))
+    # Rounding must not keep one more than a whole number says.
     return max(1, math.ceil(allowed - 1e-9))
 
 

@@ -161,6 +161,7 @@ def replay(
             *(_rules.fixed(training, prices, spend, n) for n in numbers),
             np.full(len(budgets), int(np.argmin(training.mean(axis=1)))),
         ]
+        # 0 is the best configuration, 1 the median one; equal costs have no scale.
         best, middle = float(test.min()), float(np.median(test))
         scale = middle - best if middle > best else 1.0
         regret[repetition] = (test[np.array(choices)].T - best) / scale
@@ -222,6 +223,7 @@ class Course:
         """How many more runs fit, if they take what those so far took, or the first will take."""
         if self.cutoff is None:
             return budget - self.spent
+        # Before the first run its price is guessed by the first column, for all alike.
         price = (
             self.spent / self.runs
             if self.runs

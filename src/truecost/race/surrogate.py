@@ -77,6 +77,7 @@ class Surrogate:
         standardised = (effects - centre) / scale
         # Variances: of every parameter's effect, of the common one, of what no point explains, of
         # one run.
+        # Where the climb begins: half of the variance with the parameters, in equal parts.
         self._each = np.full(number, 0.5 / max(number, 1))
         self._common, rest, run = 0.2, 0.05, 0.25
         for step in range(STEPS + 1):

@@ -222,6 +222,7 @@ def _timeout_shares(costs: ArrayLike, which: ArrayLike) -> FloatArray:
 
 
 def _quantile(delta: float, n: int) -> float:
+    # Two-sided: half of delta in each tail.
     return float(scipy.special.stdtrit(n - 1, 1 - delta / 2))
 
 

@@ -87,6 +87,7 @@ def star_bet(capital, squares, t, left, rounds, end, target, balanced):
     # The variance about `end`: its largest possible value at first, then what was seen and a prior
     # that fades as 1/t².
     spread = end * (1 - end)
+    # The thousandth, here and in the cap, keeps bets finite where the mean is next to 0.
     variance = 0.001 + spread
     if balanced:
         variance = min(variance, (squares + spread) / (t + 1))
@@ -103,6 +104,7 @@ def star_bets(x, end, target, bets):
     target: whether it did.
     """
     rounds = x.size
+    # A bet that stands for a few rounds is as predictable as one made anew.
     steady = max(1, rounds // STEADY)
     capital, squares, bet, until = 1.0, 0.0, 0.0, 0
     for t in range(x.size):
@@ -129,6 +131,7 @@ def plug_in_bets(x, target, sequence):
     bets, total, squares = np.empty(x.size), 0.5, 0.25
     doubled = 2 * math.log(target)
     for t in range(x.size):
+        # Bets that fall as 1/√(t·ln t) still reject every smaller mean in time.
         horizon = (t + 1) * math.log(t + 2) if sequence else x.size
         bets[t] = math.sqrt(doubled / (horizon * squares / (t + 1)))
         total += x[t]
@@ -154,6 +157,7 @@ def _halve(x, bets, share, target, rejected, kept):
     """The largest mean found to be rejected, where all below it are."""
     for _ in range(HALVINGS):
         middle = (rejected + kept) / 2
+        # Neighbouring floats have nothing between them.
         if middle <= rejected or middle >= kept:
             break
         if reached_after(x, bets, share, middle, target) <= x.size:
@@ -324,6 +328,7 @@ def _plug_in_steps(x, target, steps):
     while open_ends:
         end, later = ends[open_ends - 1], times[open_ends - 1]
         middle = (best + end) / 2
+        # Relative to the limit's own width; the second part keeps it above 0 where that vanishes.
         close = max((total / time - best) * CLOSE, CLOSE / time)
         if later > time and end - best > close and best < middle < end and open_ends < ends.size:
             ends[open_ends], times[open_ends] = (

@@ -303,6 +303,7 @@ def highest_true_cost(
     highest = np.full(np.broadcast_shapes(estimate.shape, np.shape(tau_squared)), float(high))
     # The map grows with u, so that iterating from the top falls to its largest fixed point, never
     # below it.
+    # Stopping early leaves a larger value, which is valid too.
     for _ in range(1000):
         epsilon = epsilon_at(log_term, allocation, tau_squared, highest - low, form)
         lower = np.minimum(highest, estimate + epsilon)
@@ -330,6 +331,7 @@ def delta_for(epsilon: float, *, bound: Callable[..., Bound]) -> Answer:
         return bound(delta=math.exp(log_delta))
 
     # On the logarithmic scale: δ may be as small as floats are.
+    # e^-690 is about 10^-300.
     low, high = -690.0, -1e-12
     if not _reached(at(high), epsilon):
         return _as_in(at(high), 1.0)

@@ -97,6 +97,7 @@ def lower(rows, weights, target, top=0.0):
         y = scale * rows[i]
         below, kept = 0.0, 1.0
         for _ in range(HALVINGS):
+            # The capital falls in m, so halving may skip candidates here.
             middle = (below + kept) / 2
             if log_capital(y, middle, bets) >= needed:
                 below = middle

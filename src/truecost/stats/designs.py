@@ -119,6 +119,7 @@ def _labelled(
 @lru_cache(maxsize=64)
 def _labels(counts: tuple[int, ...], mix: tuple[float, ...], target: float) -> IntArray:
     """One draw of labels for all tests of a limit, and for all limits of a design."""
+    # Sizes of families are no costs, so that they may have a part in the seed.
     rng = np.random.default_rng([LABELS, *counts])
     return mixing.labels_for(np.array(counts), np.array(mix), target, rng)
 
@@ -148,6 +149,7 @@ def _quantile_limit(numbers: QuantileOf, side: Side, target: float, design: Desi
     """
     distinct = np.unique(numbers.values[~np.isnan(numbers.values)])
     best = math.inf if side == "upper" else -math.inf
+    # One after the other: a test that rejects a value need not reject those before it.
     for value in distinct[::-1] if side == "upper" else distinct:
         if not rejects(design, numbers.goal(side, value), target):
             break

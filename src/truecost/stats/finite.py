@@ -38,6 +38,7 @@ def star_bets(x, end, population, target, balanced, bets):
     for t in range(n):
         mean = (population * end - total) / (population - t)
         if mean < 0:
+            # No further results of 0 or more make so small a mean.
             return True
         bets[t] = 0.0
         if 0 < mean <= 1 and capital > BROKE:

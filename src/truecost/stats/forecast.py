@@ -18,7 +18,7 @@ import numpy as np
 import scipy  # not scipy.special, which takes long: scipy loads it when first asked for
 from numpy.typing import ArrayLike
 
-from truecost.errors import InputError
+from truecost.errors import InputError, check_share
 from truecost.stats import betting, ledger, quantities, scanning
 from truecost.stats.designs import numbers_of
 from truecost.stats.inversion import Goal as Goal
@@ -98,10 +98,9 @@ def width(
             f"Expected the estimate and its limit in [{low:g}, {high:g}], got {estimate:g} and "
             f"{limit:g}."
         )
-    if not (instances >= 1 and 0 < delta < 1):
-        raise InputError(
-            f"Expected at least 1 instance and delta between 0 and 1, got {instances} and {delta}."
-        )
+    check_share(delta)
+    if instances < 1:
+        raise InputError(f"Expected at least 1 instance, got {instances}.")
     chance = -math.expm1(math.log(delta) / instances)
     total = abs(limit - estimate)
     unseen = min(total, chance * ((high - estimate) if limit >= estimate else (estimate - low)))
@@ -164,8 +163,8 @@ def instances_needed(
     Sizes double until the power is reached, then halving finds the least; the same seed is used for
     all of them. A pilot that is small, or better than the truth by luck, makes it optimistic.
     """
-    if not (0 < delta < 1 and 0 < power < 1):
-        raise InputError(f"Expected delta and power between 0 and 1, got {delta} and {power}.")
+    check_share(delta)
+    check_share(power, "power")
     values = goal.values
     if not (values.size and ((values >= 0) & (values <= 1)).all() and 0 <= goal.above < 1):
         raise InputError("Expected a goal with values in [0, 1], and a number below 1 to exceed.")
@@ -174,6 +173,7 @@ def instances_needed(
     forecast = partial(Forecast, pilot=values.size, observed=observed, above=goal.above)
     if observed <= goal.above:
         return forecast(instances=None, power=0.0)
+    # Doubling first: most statements need few instances, and each try draws hundreds of samples.
     few, many = 0, 1
     while power_of(many, power) < power:
         if many == MOST:
@@ -195,10 +195,9 @@ def chance_to_show(
     A forecast, not guaranteed. Pólya's urn, the predictive side of the Bayesian bootstrap (Rubin
     1981), draws what comes next, so that a small pilot is not taken for the truth.
     """
-    if not goal.values.size or more < 0 or not 0 < delta < 1:
-        raise InputError(
-            "Expected a goal with values, a number of instances from 0, and delta between 0 and 1."
-        )
+    check_share(delta)
+    if not goal.values.size or more < 0:
+        raise InputError("Expected a goal with values, and a number of instances from 0.")
     draws = generator(rng).random((DRAWS, more))
     return float(np.mean(scanning.urn_shows(goal.values, draws, goal.above, 1 / delta, planned)))
 

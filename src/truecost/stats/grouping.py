@@ -134,6 +134,7 @@ def alike(
     codes = {name: code for name, code in codes.items() if 1 < code.max(initial=0) + 1 < n}
     centred = numbers - numbers.mean(axis=1, keepdims=True)
     total = (centred**2).sum(axis=1)
+    # Squares of rounding errors, 10^-12 of the numbers, are no variation.
     varied = total > 1e-24 * np.maximum((numbers**2).sum(axis=1), 1e-300)
     if not codes or not varied.any():
         return None
@@ -144,6 +145,7 @@ def alike(
     for name, code in codes.items():
         groups = int(code.max()) + 1
         between = np.asarray(_between(centred[varied], code, groups, orders))
+        # Where groups explain everything, rounding must not make it negative.
         within = np.maximum(total[varied] - between, 1e-12 * total[varied])
         ratio = between / (groups - 1) / (within / (n - groups))
         # On the scale of its distribution function: groupings have different degrees of freedom.
@@ -151,7 +153,9 @@ def alike(
         strength[name] = -np.log(chances.min(axis=1))
     largest = np.max(list(strength.values()), axis=0)
     p_values = {
-        name: float((largest >= row[0] * (1 - 1e-12)).mean()) for name, row in strength.items()
+        # The slack counts permutations that only rename groups as equal.
+        name: float((largest >= row[0] * (1 - 1e-12)).mean())
+        for name, row in strength.items()
     }
     # The first that is significant against the maximum over all, else the strongest.
     significant = [name for name, p_value in p_values.items() if p_value <= LEVEL]

@@ -117,6 +117,7 @@ class MeanOf:
 
     def limit(self, side: Side, target: float, look: Look) -> FloatArray:
         """The limit, of each row; anytime after each unit."""
+        # An upper limit of x is 1 minus a lower one of 1 − x.
         rows = np.atleast_2d(self.values if side == "lower" else 1 - self.values)
         if look.kind in ("planned", "recorded"):
             balanced = self.balanced and look.kind == "recorded"
@@ -251,6 +252,7 @@ class QuantileOf:
         """
         values = np.sort(self.values[~np.isnan(self.values)])
         n, k = values.size, np.arange(1, values.size + 1)
+        # bdtrc(k − 1, …) is P(Bin ≥ k), bdtr(k − 1, …) is P(Bin ≤ k − 1).
         tail = scipy.special.bdtrc if side == "upper" else scipy.special.bdtr
         good = k[tail(k - 1, n, self.share) <= delta]
         if not good.size:

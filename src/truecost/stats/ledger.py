@@ -67,6 +67,7 @@ def parts_of(shares, extensions):
         # Σ 6/(πk)² = 1: however many extensions, their parts are never used up.
         parts[k] = shares[2] * 6 / (math.pi * k) ** 2
         rest -= parts[k]
+    # Rounding may leave a little less than nothing.
     parts[extensions + 1] = max(rest, 0.0)
     return parts
 
@@ -93,9 +94,11 @@ def bold_bets(x, end, target, plans, parts, balanced, careful, bets):
             until = t
         if t == until:
             rounds = plans[stage]
+            # Beyond the last plan nobody knows the end: as many rounds again are taken for it.
             left = rounds - t if t < rounds else t + 1
             for k in range(stage + 1):
                 bets[k, t] = 0.0
+                # Each part bets as if it had to reach the target alone.
                 goal = target / parts[k] if parts[k] > 0 else 1.0
                 if parts[k] > 0 and BROKE < capital[k] < goal:
                     bets[k, t] = star_bet(capital[k], squares, t, left, rounds, end, goal, balanced)

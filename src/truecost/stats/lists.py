@@ -126,6 +126,7 @@ def shares(rows: FloatArray, rng: np.random.Generator) -> FloatArray:
     totals, counts = draws @ np.where(known, rows, 0.0).T, draws @ known.T.astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(counts > 0, totals / counts, np.inf)
+    # Ties share a resample; the slack is for rounding.
     best = means <= means.min(axis=1, keepdims=True) + 1e-12
     chances = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     return np.asarray((1 - UNIFORM) * chances + UNIFORM / m)

@@ -47,6 +47,7 @@ def average_capital(numbers, end, mean, target, enough):
     for b in range(draws):
         ahead, capital, squares = 1.0, 1.0, 0.0
         for t in range(rounds):
+            # Both capitals stop at one time, which the bets against `end` alone decide.
             if ahead < BROKE or ahead >= goal:
                 break
             bet = star_bet(ahead, squares, t, rounds - t, rounds, end, goal, False)
@@ -106,6 +107,7 @@ def rounds_for(counts: IntArray, mix: FloatArray, target: float) -> int:
         shares = mix[:, np.newaxis]
         chances = np.exp(ways + xlogy(drawn, shares) + xlog1py(number - drawn, -shares))
         beyond = (chances * np.maximum(drawn - counts[:, np.newaxis], 0)).sum() / number
+        # What is charged for nothing, and how far a mean of so many may fall short (Hoeffding).
         margins.append(beyond + math.sqrt(math.log(target) / (2 * number)))
     return int(sizes[int(np.argmin(margins))])
 

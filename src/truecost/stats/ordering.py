@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray, IntArray
-from truecost.stats.compiled import compiled
 from truecost.stats.random import Rng, generator
 
 CodeArray = NDArray[np.uint64]
@@ -51,23 +50,13 @@ def of_instances(rng: Rng, shuffle: bool, *runs: FloatArray) -> IntArray:
         return generator(rng).permutation(n)
     values = np.ascontiguousarray(np.concatenate(runs, axis=1))
     # One code for all NaN and one for both zeros.
-    codes = _row_codes(np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64))
-    seed = _mix(codes.sum(dtype=np.uint64, keepdims=True))
+    codes = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
+    hashes = np.zeros(n, np.uint64)
+    for column in codes.T:
+        hashes = _mix(hashes * GOLDEN + column)
+    # A sum, since the order in which instances came must not count.
+    seed = _mix(hashes.sum(dtype=np.uint64, keepdims=True))
     return _mix(seed + np.arange(1, n + 1, dtype=np.uint64) * GOLDEN).argsort(kind="stable")
-
-
-@compiled
-def _row_codes(codes):  # type: ignore[no-untyped-def]
-    """One code for each row, of all its codes in their order."""
-    rows = np.zeros(codes.shape[0], np.uint64)
-    for i in range(codes.shape[0]):
-        for j in range(codes.shape[1]):
-            code = rows[i] * GOLDEN + codes[i, j]
-            # As `_mix`.
-            code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            rows[i] = code ^ (code >> np.uint64(31))
-    return rows
 
 
 def _mix(codes: CodeArray) -> CodeArray:

@@ -483,6 +483,7 @@ def target_of(
             f"Expected configurations to be a whole number of at least 1, got {configurations}."
         )
     parts = int(configurations) * (2 if side == "both" else 1)
+    # 1 over it has to be a float that leaves room for products.
     if delta / parts < 1e-290:
         raise InputError(
             f"Expected delta over the number of limits to be 1e-290 at least, got {delta} over "

@@ -112,6 +112,7 @@ def ratio_ends(low, high):
     high/low true.
     """
     ends = 2.0 ** (np.arange(-OCTAVES * STEPS, OCTAVES * STEPS + 1) / STEPS)
+    # Products, since a quotient by a low of 0 is none.
     return ends[(ends * high > low) & ((low <= 0) | (ends * low < high))]
 
 

@@ -100,6 +100,7 @@ class VarianceComponents:
         """
         concentration = np.asarray(allocation.sum_of_squares) / np.asarray(allocation.runs)
         apart = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)
+        # Σ n_i² = N says that no instance has two runs.
         return np.where(
             concentration == 1, np.where(np.isnan(apart), np.maximum(self.total, 0), apart), apart
         )
@@ -204,6 +205,7 @@ def instance_summaries(matrix: CostMatrix, *, caps: bool = False) -> Iterator[In
     """
     configurations, instances, runs = matrix.shape
     every = matrix.costs if caps else matrix.charged
+    # At least one configuration at a time, however large.
     step = max(1, BLOCK // (instances * runs))
     for start in range(0, configurations, step):
         costs = every[start : start + step]
