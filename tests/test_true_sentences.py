@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,14 @@ from commands import Run
 from truecost import (
     Assessment,
     CostMatrix,
+    VarianceComponents,
     assess,
+    bounds,
     compare,
+    even,
     import_runs,
+    quantiles,
+    rates,
     report,
     variance_components,
 )
@@ -1205,3 +1211,30 @@ def test_huge_costs_have_errors_of_their_variances() -> None:
     one, huge = (variance_components(matrix_of(factor * costs)) for factor in (1.0, 1e149))
     assert huge.across_error[0] == pytest.approx(1e298 * one.across_error[0])
     assert huge.within_error[0] == pytest.approx(1e298 * one.within_error[0])
+
+
+def test_no_runs_are_said_to_be_none() -> None:
+    """An empty list would end in an error of NumPy's."""
+    for limit in (rates.solved, partial(quantiles.quantile, share=0.5)):
+        with pytest.raises(InputError, match="at least one run, got none"):
+            limit([])
+
+
+def test_a_tiny_delta_has_a_finite_interval() -> None:
+    """1 − delta/2 would be 1, and the interval infinite, or NaN where all costs are equal."""
+    costs = np.random.default_rng(9).random((2, 30))
+    wide = approximate.mean_difference(*costs, 1e-20)
+    assert wide.upper - wide.lower < math.inf
+    equal = approximate.mean_difference(np.ones(30), np.zeros(30), 1e-300)
+    assert (equal.lower, equal.upper) == (1, 1)
+
+
+def test_a_very_wide_range_has_a_bound() -> None:
+    """Lemma 4 would overflow, with a warning and an infinite bound."""
+    known = VarianceComponents.known(within=1, across=1)
+    sizes = even(10, 5)
+    narrow, wide = (
+        bounds.single(allocation=sizes, components=known, width=width, delta=0.05, form="bernstein")
+        for width in (1e100, 1e300)
+    )
+    assert wide.epsilon == pytest.approx(1e200 * narrow.epsilon)

@@ -222,8 +222,8 @@ def _timeout_shares(costs: ArrayLike, which: ArrayLike) -> FloatArray:
 
 
 def _quantile(delta: float, n: int) -> float:
-    # Two-sided: half of delta in each tail.
-    return float(scipy.special.stdtrit(n - 1, 1 - delta / 2))
+    # By the lower tail, half of delta: 1 − delta/2 is 1 where delta is small.
+    return -float(scipy.special.stdtrit(n - 1, delta / 2))
 
 
 def _error(values: FloatArray) -> float:

@@ -45,7 +45,8 @@ def epsilon_at(
         return _bennett_epsilon(lam, runs, runs * tau_squared, reach)
     if form == "bernstein":
         linear = 2 * reach * lam / 3
-        return (linear + np.sqrt(linear**2 + 8 * runs * tau_squared * lam)) / (2 * runs)
+        # The square of a very wide range alone would overflow.
+        return (linear + np.hypot(linear, np.sqrt(8 * runs * tau_squared * lam))) / (2 * runs)
     twice = 2 if form == "printed" else 1
     return twice * reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs)
 

@@ -66,7 +66,8 @@ def corrected_t(
         raise InputError(f"Expected `test_over_train` above 0, got {ratio}.")
     check_share(delta)
     error = math.sqrt(float(numbers.var(ddof=1)) * (1 / folds + ratio))
-    margin = float(stdtrit(folds - 1, 1 - delta / 2)) * error
+    # By the lower tail: 1 − delta/2 is 1 where delta is small.
+    margin = -float(stdtrit(folds - 1, delta / 2)) * error
     mean = float(numbers.mean())
     return FoldInterval(
         estimate=mean,

@@ -70,7 +70,7 @@ class Ends:
         runs = _numbers(values, "runs as numbers, (n,) or (n, R), NaN where there is none")
         if runs.ndim not in (1, 2):
             raise InputError(f"Expected runs as (n,) or (n, R), got {runs.ndim} dimensions.")
-        runs = runs.reshape(len(runs), -1)
+        runs = runs[:, np.newaxis] if runs.ndim == 1 else runs
         stopped = runs >= cutoff
         if capped is not None:
             mask = np.asarray(capped, dtype=bool)
