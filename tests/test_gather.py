@@ -177,7 +177,7 @@ def test_any_prefix_of_the_schedule_is_even(tmp_path: Path) -> None:
     counts = np.zeros((4, 5), dtype=int)
     names = [configuration.name for configuration in plan.configurations]
     places = [instance.name for instance in plan.instances]
-    for task in tasks(scenario, plan, np.zeros((3, 5, 4), dtype=bool)):
+    for task in tasks(scenario, plan, np.ones((3, 5, 4), dtype=bool)):
         assert (
             task.number
             == counts[names.index(task.configuration.name), places.index(task.instance.name)]

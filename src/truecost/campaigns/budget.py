@@ -23,7 +23,7 @@ class Budget:
     unit: Unit
 
     def __post_init__(self) -> None:
-        whole = self.unit != "runs" or self.amount == int(self.amount)
+        whole = self.unit != "runs" or self.amount % 1 == 0
         if not (math.isfinite(self.amount) and self.amount > 0 and whole):
             raise InputError(
                 f"expected a `budget` above 0, whole if it is of runs, got {self.amount:g} "

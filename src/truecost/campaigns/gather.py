@@ -86,9 +86,9 @@ def design_of(
     )
 
 
-def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[Task]:
-    """The runs of a design that are not done, in S* order."""
-    for number, place, configuration in np.argwhere(~done).tolist():
+def tasks(scenario: Scenario, design: RunDesign, missing: BoolArray) -> Iterator[Task]:
+    """The runs of a design that are to be made, in S* order."""
+    for number, place, configuration in np.argwhere(missing).tolist():
         instance, who = design.instances[place], design.configurations[configuration]
         drawn = f"{instance.name} of {who.name}" if scenario.separate_seeds else instance.name
         yield Task(
@@ -99,10 +99,10 @@ def tasks(scenario: Scenario, design: RunDesign, done: np.ndarray) -> Iterator[T
         )
 
 
-def part_of(design: RunDesign, part: tuple[int, int]) -> BoolArray:
-    """Which runs of a design belong to part i of n."""
+def part_of(design: RunDesign, part: tuple[int, int] | None) -> BoolArray:
+    """Which runs of a design belong to part i of n; all of them for None."""
     # Every n-th one in S* order, so that every part is even and takes about as long.
-    number, parts = part
+    number, parts = part or (1, 1)
     if not 1 <= number <= parts:
         raise InputError(f"expected a `part` (i, n) with 1 ≤ i ≤ n, got ({number}, {parts}).")
     shape = design.runs, len(design.instances), len(design.configurations)
@@ -118,10 +118,10 @@ def merge(
     for a `gather` that asks for it.
     """
     new = 0
-    with Campaign(scenario, journal, "gather") as campaign:
+    with Journal.write(journal, scenario) as book:
         for part in parts:
             with Journal.read(part) as other:
-                new += take(campaign.book, other)
+                new += take(book, other)
     return new
 
 
@@ -157,15 +157,14 @@ def gather(
     >>> tc.import_runs("runs.db").matrix
     CostMatrix(3 configurations x 2 instances x 1 runs, costs in [0, 10000])
     """
-    with _begun(scenario, journal, configurations, instances, runs, execution) as (work, design):
-        done = work.book.done(design)
-        planned = design.size
-        if part is not None:
-            mine = part_of(design, part)
-            planned, done = int(mine.sum()), done | ~mine
-        if not done.all():
-            before = planned - int((~done).sum())
-            _make(work, tasks(scenario, design, done), "runs", planned, before)
+    design = design_of(scenario, configurations, instances, runs)
+    given = not isinstance(configurations, int)
+    with _begun(scenario, journal, design, given, execution) as campaign:
+        mine = part_of(design, part)
+        missing = mine & ~campaign.book.done(design)
+        if missing.any():
+            before = int(mine.sum() - missing.sum())
+            _make(campaign, tasks(scenario, design, missing), "runs", int(mine.sum()), before)
 
 
 def forecast(
@@ -175,44 +174,46 @@ def forecast(
     configurations: int | Sequence[Configuration],
     instances: int | None = None,
     runs: int,
+    part: tuple[int, int] | None = None,
     **execution: Unpack[Execution],
 ) -> GatherForecast:
     """What `gather` with the same arguments would take, from a pilot: 20 runs of the design, drawn
     at random; runs that are there count as pilot.
     """
     # Pilot runs are journaled as any other run, so that nothing is done twice.
-    with _begun(scenario, journal, configurations, instances, runs, execution) as (work, design):
-        done = work.book.done(design)
-        short = min(PILOT, design.size) - int(done.sum())
+    design = design_of(scenario, configurations, instances, runs)
+    given = not isinstance(configurations, int)
+    with _begun(scenario, journal, design, given, execution) as campaign:
+        mine = part_of(design, part)
+        missing = mine & ~campaign.book.done(design)
+        short = min(PILOT, int(mine.sum())) - int(mine.sum() - missing.sum())
         if short > 0:
             rng = np.random.default_rng(scenario.seed)
-            chosen = rng.permutation(np.flatnonzero(~done.ravel()))[:short]
-            pilot = np.ones(done.size, dtype=bool)
-            pilot[chosen] = False
-            _make(work, tasks(scenario, design, pilot.reshape(done.shape)), "pilot", short, 0)
-        return _forecast(work, design)
+            pilot = np.zeros_like(missing)
+            pilot.flat[rng.permutation(np.flatnonzero(missing))[:short]] = True
+            _make(campaign, tasks(scenario, design, pilot), "pilot", short, 0)
+        left = int((mine & ~campaign.book.done(design)).sum())
+        return _forecast(campaign, int(mine.sum()), left)
 
 
 @contextmanager
 def _begun(
     scenario: Scenario,
     journal: str | os.PathLike[str],
-    configurations: int | Sequence[Configuration],
-    instances: int | None,
-    runs: int,
+    design: RunDesign,
+    given: bool,
     execution: Execution,
-) -> Iterator[tuple[Campaign, RunDesign]]:
+) -> Iterator[Campaign]:
     """The journal open for writing, with the design in it."""
-    design = design_of(scenario, configurations, instances, runs)
     with Campaign(scenario, journal, "gather", **execution) as campaign:
         campaign.book.begin(design, scenario.metric)
         names = {configuration.name for configuration in design.configurations}
         default = scenario.space.default().name if scenario.space.has_default else ""
         # Nobody is compared with a default that is not among them, or that nobody named.
         campaign.book.note(DEFAULT, default if default in names else "")
-        if not isinstance(configurations, int):
+        if given:
             campaign.book.note(GIVEN, "all")
-        yield campaign, design
+        yield campaign
 
 
 def _make(
@@ -241,8 +242,7 @@ def _make(
         campaign.refuse_failures()
 
 
-def _forecast(campaign: Campaign, design: RunDesign) -> GatherForecast:
-    left = int((~campaign.book.done(design)).sum())
+def _forecast(campaign: Campaign, planned: int, left: int) -> GatherForecast:
     table, limits = campaign.book.table(), campaign.scenario.limits
     workers = campaign.pool.workers
     mean, pilot, error = float(table.cpu.mean()), len(table.cpu), math.inf
@@ -250,7 +250,7 @@ def _forecast(campaign: Campaign, design: RunDesign) -> GatherForecast:
         error = 1.96 * float(table.cpu.std(ddof=1)) / math.sqrt(pilot)
     most = limits.cpu or limits.wall or math.inf
     return GatherForecast(
-        planned=design.size,
+        planned=planned,
         left=left,
         pilot=pilot,
         cpu=left * mean,

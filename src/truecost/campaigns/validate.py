@@ -188,9 +188,8 @@ def _validated(
     trajectory = replace(log.trajectory, incumbent=entry.winner.name, default=entry.default.name)
     with Campaign(scenario, journal, "validate", **execution) as campaign:
         book = campaign.book
-        last = validationlog.stop_of(book)
-        if asked is None and last is not None:
-            asked = Budget(amount=last.budget, unit=last.unit)
+        if asked is None and (before := validationlog.budget_of(book)) is not None:
+            asked = Budget(amount=before[0], unit=before[1])
         if asked is None:
             raise InputError(
                 "expected a `budget` for a new validation, 2h or 500runs for instance, got none."
@@ -202,6 +201,7 @@ def _validated(
             terms = replace(now, workers=campaign.pool.workers)
             validationlog.agree(book, terms, training, trajectory)
         check_terms(book, terms, now, request)
+        validationlog.note_budget(book, asked.amount, asked.unit)
         return _run(campaign, entry, terms, asked)
 
 

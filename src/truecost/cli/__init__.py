@@ -150,7 +150,7 @@ def _run() -> int:
         answer = app(asked or COMMANDS)(standalone_mode=False, prog_name="truecost")
         sys.stdout.flush()  # here, where a closed pipe is still ours to answer for
         if answer == INTERRUPTED:
-            sys.stderr.write("truecost: interrupted\n")
+            raise KeyboardInterrupt
         return answer if isinstance(answer, int) else 0
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
@@ -163,7 +163,8 @@ def _run() -> int:
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{path}{error.strerror or error}")
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):  # the latter at a question
+        sys.stderr.write("truecost: interrupted\n")
         return INTERRUPTED
     except Exception:
         # The last door: whatever comes here is a fault of ours, and its traceback the report of it.

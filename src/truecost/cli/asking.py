@@ -243,7 +243,7 @@ def _journal_summary(path: Path | None) -> dict[str, Any] | None:
     """What a journal says of itself; None where the runs are in something else."""
     from truecost.journal.file import is_journal
 
-    if path is None or path.is_dir() or not is_journal(path, marked=True):
+    if path is None or not is_journal(path, marked=True):
         return None
     from truecost.cli.campaign import summary
     from truecost.journal.journal import Journal

@@ -86,6 +86,12 @@ def most_time(scenario: "Scenario", runs: float) -> float:
     return runs * (scenario.limits.cpu or scenario.limits.wall or 0.0)
 
 
+def answer_at_once() -> None:
+    """Have Ctrl-C end whatever this process waits for: a run that takes hours, or an answer."""
+    # Once polars is loaded, system calls go on after a signal, and Python hears of it at their end.
+    signal.siginterrupt(signal.SIGINT, True)
+
+
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
     """End as after Ctrl-C when a batch system or a closing terminal asks to; what nohup ignores is
@@ -103,6 +109,7 @@ def _stopped_by_signals() -> Iterator[None]:
     ]
     for number in numbers:
         signal.signal(number, stop)
+    answer_at_once()
     try:
         yield
     finally:
@@ -217,11 +224,11 @@ def gather(
     size = _size(path, read, configurations, instances, runs)
     if dry_run:
         with campaign(pool, quiet=quiet, what="pilot runs") as execution:
-            forecast = gathering.forecast(read, path, **size, **execution)
+            forecast = gathering.forecast(read, path, **size, part=share, **execution)
         answer(json, asdict(forecast), lambda: _print_forecast(forecast, path))
         return
     if not quiet and not json:
-        _announce(read, path, size)
+        _announce(read, path, size, share or (1, 1))
     with campaign(pool, quiet=quiet) as execution:
         gathering.gather(read, path, **size, part=share, **execution)
     with Journal.read(path) as book:
@@ -247,18 +254,20 @@ def _size(
     runs: int | None,
 ) -> dict[str, Any]:
     """The size of the design: what was asked for, else as before, else 50 x all x 5."""
-    before: tuple[int | None, int | None, int | None] = (None, None, None)
+    before: tuple[Any, int, int] = (50, len(scenario.instances), 5)
     if path.exists() and path.stat().st_size:
-        from truecost.journal.journal import Journal
+        from truecost.journal.journal import GIVEN, Journal
 
         with Journal.read(path) as book:
             before = book.planned() or before
+            if book.noted(GIVEN):
+                before = book.chosen(), before[1], before[2]
     # A scenario with all its instances in use goes on with all, also those that came since.
-    earlier = None if before[1] is None or before[1] >= len(scenario.instances) else before[1]
+    earlier = None if before[1] >= len(scenario.instances) else before[1]
     return {
         "configurations": _configurations(scenario, configurations) or before[0] or 50,
         "instances": instances or earlier,
-        "runs": runs or before[2] or 5,
+        "runs": runs or before[2],
     }
 
 
@@ -283,17 +292,22 @@ def _configurations(scenario: "Scenario", given: str | None) -> Any:
     return read_configurations(given, scenario.space)
 
 
-def _announce(scenario: "Scenario", path: Path, size: dict[str, Any]) -> None:
+def _announce(
+    scenario: "Scenario", path: Path, size: dict[str, Any], part: tuple[int, int]
+) -> None:
     configurations, runs = size["configurations"], size["runs"]
     if not isinstance(configurations, int):
         configurations = len(configurations)
     instances = size["instances"] or len(scenario.instances)
     total = configurations * instances * runs
+    # As `part_of` shares them out.
+    mine = len(range(part[0] - 1, total, part[1]))
+    share = f"; part {part[0]} of {part[1]} has {mine:,}" if part[1] > 1 else ""
     print_line(
         f"{scenario.name}: {counted(configurations, 'configuration')} × "
-        f"{counted(instances, 'instance')} × {counted(runs, 'run')} = {total:,} runs, at most "
-        f"{duration(most_time(scenario, total))} of CPU time; --dry-run forecasts it. "
-        f"Journal: {path}"
+        f"{counted(instances, 'instance')} × {counted(runs, 'run')} = {counted(total, 'run')}"
+        f"{share}, at most {duration(most_time(scenario, mine))} of CPU time; --dry-run forecasts "
+        f"it. Journal: {path}"
     )
 
 
@@ -345,23 +359,23 @@ def _conditions(state: dict[str, Any]) -> str:
 
 def print_summary(data: dict[str, Any]) -> None:
     """`summary` for people."""
+    from truecost.journal.file import SEARCHES
+
+    search = data["kind"] in SEARCHES
     design = " × ".join(map(str, data["design"] or ())) or "none"
-    plan = f"plan {design} = {data['planned_runs']:,}"
-    if data["kind"] == "configure":
-        plan = "of a search"
+    plan = "of a search" if search else f"plan {design} = {data['planned_runs']:,}"
     shares = ", ".join(f"{name} {count:,}" for name, count in data["statuses"].items() if count)
     print_line(
         f"{data['scenario']}: {counted(data['runs'], 'run')} ({shares or 'none'}), {plan}; "
         f"{duration(data['cpu'])} of CPU time."
     )
     if data["ahead"]:
-        if data["kind"] == "configure":
-            why = "finished runs are of a batch that is under way; until it is done they"
+        why = "yet, since earlier runs of the plan are missing"
+        if search:
+            why = "yet, since their batch is under way"
         elif data["stopped"] is not None:
-            why = "runs were under way when it had stopped; they"
-        else:
-            why = "finished runs wait for slower ones begun before them; until then they"
-        print_line(f"{data['ahead']:,} {why} do not count.")
+            why = "since it had stopped before they ended"
+        print_line(f"Not counted {why}: {counted(data['ahead'], 'run')}.")
     for machine in data["machines"]:
         solver = f", solver {machine['solver']}" if machine["solver"] else ""
         host, cpu, method = (machine[name] for name in ("host", "cpu", "method"))

@@ -98,8 +98,10 @@ def compare(
 
 
 def _split(text: str) -> tuple[Path, str | None]:
-    """FILE:NAME as its parts; a file whose own name has a colon is taken as it is."""
-    path, colon, name = text.rpartition(":")
-    if not colon or not path or Path(text).exists():
-        return Path(text), None
-    return Path(path), name
+    """FILE:NAME as its parts, either of which may have colons."""
+    from truecost.examples import example_or
+
+    ends = [len(text), *(end for end in range(len(text) - 1, 0, -1) if text[end] == ":")]
+    # The longest file that exists; where none does, all before the last colon.
+    end = next((end for end in ends if example_or(Path(text[:end])).exists()), ends[:2][-1])
+    return Path(text[:end]), text[end + 1 :] or None

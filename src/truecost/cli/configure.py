@@ -102,7 +102,7 @@ def configure(
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "-configure")
     if not quiet and not json and allowed is not None:
-        _announce(read, path, allowed, pool)
+        _announce(read, path, allowed, pool, about)
     first = [] if start is None else _starting(start, read)
     with campaign(pool, quiet=quiet, note=_state) as execution:
         configured = configuring.configure(
@@ -144,22 +144,20 @@ def _starting(path: Path, scenario: "Scenario") -> "list[space.Configuration]":
         raise InputError(f"{path}: {error}") from error
 
 
-def _announce(scenario: "Scenario", path: Path, budget: "Budget", pool: Pool) -> None:
+def _announce(
+    scenario: "Scenario", path: Path, budget: "Budget", pool: Pool, about: str | None
+) -> None:
     from truecost.running.machine import cores
 
-    workers = (
-        counted(pool.workers or len(cores()), "worker")
-        if pool.dask is None
-        else "the cluster's workers"
-    )
-    most = (
-        f"at most {duration(most_time(scenario, budget.amount))} of CPU time"
-        if budget.unit == "runs"
-        else f"with {workers}"
-    )
-    instances = (
-        f"{counted(len(scenario.instances), 'instance')}, a third to a half of them held out"
-    )
+    if budget.unit == "runs":
+        most = f"at most {duration(most_time(scenario, budget.amount))} of CPU time"
+    elif pool.dask is None:
+        workers = pool.workers or max(1, len(cores()) // scenario.limits.cores)
+        most = f"with {counted(workers, 'worker')}"
+    else:
+        most = "with the cluster's workers"
+    judging = "judged with new seeds" if about == "these" else "a third to a half of them held out"
+    instances = f"{counted(len(scenario.instances), 'instance')}, {judging}"
     print_line(f"{scenario.name}: {budget}, {most}; {instances}. Journal: {path}")
 
 
@@ -325,7 +323,7 @@ def _values(path: Path, scenario: "Scenario") -> "Mapping[str, Any] | None":
         return None
     try:
         values = jsonlib.loads(path.read_text())
-    except (ValueError, OSError):
+    except (ValueError, RecursionError):
         return None
     # Else it is a log in JSON, which an importer reads.
     known = isinstance(values, dict) and set(values) <= set(scenario.space.parameters)

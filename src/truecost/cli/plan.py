@@ -333,7 +333,7 @@ def _seconds(source: Source, configuration: str) -> float | None:
     """The mean CPU time of its runs, which a journal has."""
     from truecost.journal.file import is_journal
 
-    if source.place is None or not is_journal(source.place):
+    if source.place is None or not is_journal(source.place, marked=True):
         return None
     from truecost.journal.journal import Journal
 

@@ -2,6 +2,7 @@
 where they may write.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -117,7 +118,7 @@ class Source:
         # What a cost is holds for both; which columns or objective a log has is its own affair, and
         # a journal knows its range itself.
         shared = ["cutoff", "par", "utility", "families", "maximise"]
-        if not (test.is_file() and is_journal(test)):
+        if not (test.exists() and is_journal(test, marked=True)):
             shared += ["low", "high"]
         return Source(runs=test, **{name: getattr(self, name) for name in shared}).read()
 
@@ -150,8 +151,11 @@ def check_out(out: Path | None, *sources: Path | None, endings: Sequence[str] = 
         raise InputError(f"{out}: expected a name that ends in {ends}.")
     if out.is_dir():
         raise InputError(f"{out}: expected the name of a file to write, got a folder.")
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"{out}: expected a folder that is there, {out.absolute().parent} is not.")
+    folder = out.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"{out}: expected a folder that is there, {folder} is not.")
+    if not os.access(out if out.exists() else folder, os.W_OK):
+        raise InputError(f"{out}: expected a place that can be written, and it cannot.")
     for source in sources:
         if source is not None and out.exists() and source.exists() and out.samefile(source):
             raise InputError(

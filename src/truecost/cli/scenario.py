@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from truecost.cli.command import declared
+from truecost.cli.command import command_line, declared
 from truecost.cli.options import INSTANCES, WORKERS, Json, Quiet, Seed, asked, out_option
 from truecost.cli.printing import answer, print_line, print_table
 from truecost.cli.progress import progress
@@ -100,7 +100,7 @@ def export(
     answer(
         json,
         {"name": name, "size": size, "seed": seed, "scenario": path},
-        lambda: print_line(f"Written. Next: truecost gather {path}", wrap=False),
+        lambda: print_line(f"Written. Next: {command_line('gather', scenario=path)}", wrap=False),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truecost.cli.asking import context
-from truecost.cli.campaign import campaign, journal_path, read_scenario
+from truecost.cli.campaign import answer_at_once, campaign, journal_path, read_scenario
 from truecost.cli.command import declared
 from truecost.cli.options import (
     BUDGET,
@@ -245,6 +245,7 @@ def _confirm(scenario: "Scenario", yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError(f"{' '.join(question.split())} Read it, then allow it: --yes.")
     print_line(question, wrap=False)
+    answer_at_once()
     if not typer.confirm("Run it?", err=True):
         raise InputError("Nothing was run.")
 

@@ -3,6 +3,7 @@
 import threading
 import time
 import webbrowser
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from json import loads
@@ -112,6 +113,9 @@ def _handler(states: States) -> type[BaseHTTPRequestHandler]:
                 return states.read()
             except TruecostError as error:
                 return as_json({"error": str(error)})
+            except OSError as error:
+                # It may be moved away while it is followed.
+                return as_json({"error": f"{error.filename}: {error.strerror}"})
 
         def _send(self, code: int, kind: str, content: bytes) -> None:
             self.send_response(code)
@@ -123,8 +127,10 @@ def _handler(states: States) -> type[BaseHTTPRequestHandler]:
                 ("X-Content-Type-Options", "nosniff"),
             ):
                 self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
+            # A tab that was closed meanwhile is no fault.
+            with suppress(ConnectionError):
+                self.end_headers()
+                self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
             """Say nothing: requests come every two seconds."""

@@ -106,9 +106,11 @@ class JournalError(TruecostError):
 
 
 def is_journal(path: str | os.PathLike[str], *, marked: bool = False) -> bool:
-    """Whether a file begins as SQLite files do; if `marked`, as those of truecost do, which the
-    storages of Optuna are not.
+    """Whether this is a file that begins as SQLite's do; if `marked`, as those of truecost do,
+    which the storages of Optuna are not.
     """
+    if Path(path).is_dir():
+        return False
     with Path(path).open("rb") as file:
         start = file.read(72)
     # The mark of a journal that is being written may still be in its write-ahead log.
@@ -358,10 +360,6 @@ def drop_tables(connection: sqlite3.Connection) -> None:
 
 def set_aside(connection: sqlite3.Connection, path: Path) -> Path | None:
     """Copy a journal whose runs all crashed alike beside it, and empty it; where the copy is."""
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'runs'"
-    if connection.execute(query).fetchone() is None:
-        return None
-    made_by(connection, path)
     rows = connection.execute(
         f"SELECT status, detail FROM runs LIMIT {SET_ASIDE + 1}"  # noqa: S608 - a number
     ).fetchall()

@@ -44,6 +44,7 @@ from truecost.journal.table import RunTable, cost_matrix, places_of, read_table
 from truecost.matrix import CostMatrix
 from truecost.matrix.families import FAMILY
 from truecost.runs import Machine, Run, RunPlan, Status
+from truecost.space.space import Configuration
 
 # What the table `machines` says of each.
 MACHINE = ("host", "cpu", "system", "method", "solver", "truecost")
@@ -55,6 +56,8 @@ MEASURED = attrgetter(*MEASURES)
 DEFAULT = "default"
 # Noted where configurations were given, not sampled from the space.
 GIVEN = "given"
+# Configurations by name.
+NAMED = 'name, "values" FROM configurations'
 # Tables whose rows have names.
 Named = Literal["configurations", "instances"]
 # What a budget counts.
@@ -96,8 +99,7 @@ class Journal:
         journal._stack = stack
         try:
             with sqlite_errors(path):
-                journal.kind = made_by(connection, path)
-                check_schema(connection, path, journal.kind)
+                journal._identify()
         except BaseException:
             journal.close()
             raise
@@ -131,15 +133,22 @@ class Journal:
         try:
             hold(lock, path)
             with sqlite_errors(path):
-                connection = sqlite3.connect(path, isolation_level=None, timeout=30)
+                # By its whole path: `:memory:` is a name like any other here.
+                connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=30)
+                journal = cls(path, connection, lock)
+                # Before the first change: a file of somebody else's stays as it is.
+                query = "SELECT EXISTS (SELECT 1 FROM sqlite_master)"
+                begun = bool(connection.execute(query).fetchone()[0])
+                if begun:
+                    journal._identify()
                 connection.execute("PRAGMA journal_mode = WAL")
                 # Each commit is on the disk before it is answered: nothing that was reported done
                 # is lost with the power.
                 connection.execute("PRAGMA synchronous = FULL")
-                journal = cls(path, connection, lock)
-                if start_over:
+                if begun and start_over:
                     journal.set_aside = set_aside(connection, path)
-                journal._begin(scenario, kind)
+                    begun = journal.set_aside is None
+                journal._begin(scenario, kind, begun)
         except BaseException:
             if connection is not None:
                 connection.close()
@@ -147,13 +156,16 @@ class Journal:
             raise
         return journal
 
-    def _begin(self, scenario: Described, kind: Kind) -> None:
-        now = scenario.fingerprint()
-        if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-            self._create(scenario, kind, json.dumps(sealed(now, None), sort_keys=True))
-            return
+    def _identify(self) -> None:
+        """Find out which command made it; what is no journal is refused."""
         self.kind = made_by(self._connection, self.path)
         check_schema(self._connection, self.path, self.kind)
+
+    def _begin(self, scenario: Described, kind: Kind, begun: bool) -> None:
+        now = scenario.fingerprint()
+        if not begun:
+            self._create(scenario, kind, json.dumps(sealed(now, None), sort_keys=True))
+            return
         if self.kind != kind:
             raise InputError(
                 f"{self.path}: expected a journal of truecost {kind}, got one of truecost "
@@ -397,6 +409,12 @@ class Journal:
         plans = self._plans()
         return (len(plans[-1][0]), len(plans[-1][1]), plans[-1][2]) if plans else None
 
+    def chosen(self) -> list[Configuration]:
+        """The configurations of the latest plan, in its order."""
+        rows = {number: row for number, *row in self.rows(f"SELECT id, {NAMED}")}
+        chosen = [rows[place] for places, _, _ in self._plans()[-1:] for place in places]
+        return [Configuration(name=name, values=json.loads(text)) for name, text in chosen]
+
     def plans(self) -> tuple[RunPlan, ...]:
         """The sizes of the first plan and of those that extended it, in the order of time."""
         names = dict(self.rows("SELECT id, name FROM instances"))
@@ -414,7 +432,7 @@ class Journal:
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""
-        rows = self.rows('SELECT name, "values" FROM configurations ORDER BY id')
+        rows = self.rows(f"SELECT {NAMED} ORDER BY id")
         return {name: json.loads(values) for name, values in rows}
 
     def machines(self) -> list[Machine]:

@@ -22,7 +22,7 @@ from truecost.race.stopping import StoppingRule, Why, criterion
 from truecost.runs import Trajectory, Watched
 from truecost.stats.grouping import codes_of
 
-TERMS, LOG = "validation", "log"
+TERMS, LOG, BUDGET = "validation", "log", "budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +111,21 @@ def rule_of(
         one_look=terms.about == "these",
         seed=seed,
     )
+
+
+def note_budget(journal: Journal, amount: float, unit: Unit) -> None:
+    """What may be spent, for a call that resumes without saying."""
+    journal.note(BUDGET, json.dumps([amount, unit]))
+
+
+def budget_of(journal: Journal) -> tuple[float, Unit] | None:
+    """What might be spent so far; None before it was said."""
+    if (text := journal.noted(BUDGET)) is not None:
+        amount, unit = json.loads(text)
+        return amount, unit
+    # Journals of 0.2 have it from their end on.
+    stop = stop_of(journal)
+    return None if stop is None else (stop.budget, stop.unit)
 
 
 def note_stop(journal: Journal, stop: Stop) -> None:
