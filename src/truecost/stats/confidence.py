@@ -126,7 +126,7 @@ class UpperBySize:
     upper: dict[str, FloatArray]
 
 
-class AtAllTimes(TypedDict, total=False):
+class SequenceOptions(TypedDict, total=False):
     """Options of limits at all times at once.
 
     Attributes
@@ -143,7 +143,7 @@ class AtAllTimes(TypedDict, total=False):
     configurations: int | None
 
 
-class InOneLook(TypedDict, total=False):
+class ConfidenceOptions(TypedDict, total=False):
     """Options of limits for one look.
 
     Attributes
@@ -151,7 +151,7 @@ class InOneLook(TypedDict, total=False):
     method
         See the module.
     configurations
-        As in `AtAllTimes`.
+        As in `SequenceOptions`.
     shuffle
         Betting takes one instance after the other: the order changes the answer a little
         (`order_spread`), and one that goes with the costs breaks it. So instances are shuffled.
@@ -172,7 +172,7 @@ def upper(
     low: float | None = None,
     high: float | None = None,
     delta: float = 0.05,
-    **options: Unpack[InOneLook],
+    **options: Unpack[ConfidenceOptions],
 ) -> Confidence:
     """What the true cost does not exceed; all of delta goes to this side.
 
@@ -188,7 +188,7 @@ def upper(
     delta
         The probability with which a limit may be wrong.
     options
-        `method`, `configurations`, `shuffle` and `rng`; see `InOneLook`.
+        `method`, `configurations`, `shuffle` and `rng`; see `ConfidenceOptions`.
     """
     return _one_look(Rows.of(costs, low, high), delta, "upper", **options)
 
@@ -198,7 +198,7 @@ def lower(
     low: float | None = None,
     high: float | None = None,
     delta: float = 0.05,
-    **options: Unpack[InOneLook],
+    **options: Unpack[ConfidenceOptions],
 ) -> Confidence:
     """What the true cost does not fall below; all of delta goes to this side. Parameters as in
     `upper`.
@@ -211,7 +211,7 @@ def interval(
     low: float | None = None,
     high: float | None = None,
     delta: float = 0.05,
-    **options: Unpack[InOneLook],
+    **options: Unpack[ConfidenceOptions],
 ) -> Confidence:
     """Limits on both sides, delta/2 each. Parameters as in `upper`."""
     return _one_look(Rows.of(costs, low, high), delta, "both", **options)
@@ -225,7 +225,7 @@ def difference(
     delta: float = 0.05,
     *,
     side: Sides = "both",
-    **options: Unpack[InOneLook],
+    **options: Unpack[ConfidenceOptions],
 ) -> Confidence:
     """Limits of u(first) − u(second), paired: the differences of instance means, in [low − high,
     high − low].
@@ -248,7 +248,7 @@ def difference_sequence(
     delta: float = 0.05,
     *,
     method: SequenceMethod = "betting",
-    **options: Unpack[AtAllTimes],
+    **options: Unpack[SequenceOptions],
 ) -> ConfidenceSequence:
     """Limits of u(first) − u(second) after each instance that hold at all times at once:
     `difference`, as in `sequence`.
@@ -339,7 +339,7 @@ def sequence(
     delta: float = 0.05,
     *,
     method: SequenceMethod = "betting",
-    **options: Unpack[AtAllTimes],
+    **options: Unpack[SequenceOptions],
 ) -> ConfidenceSequence:
     """Limits after each instance that hold at all times at once: one may look whenever one likes,
     and stop.
@@ -358,7 +358,7 @@ def watched(
     delta: float = 0.05,
     *,
     planned: int,
-    **options: Unpack[AtAllTimes],
+    **options: Unpack[SequenceOptions],
 ) -> Confidence:
     """Limits for costs that come in while somebody watches, after those so far: of `planned`
     instances, fixed beforehand.
