@@ -112,11 +112,11 @@ def _parquet(path: Path, _time: int, size: int) -> pl.DataFrame:
     """A parquet file."""
     # One that was just read is not read again, since several importers look.
     words = [sys.executable, "-c", TRIAL, str(path), str(TRIAL_ROOM + TRIAL_ROOM_PER_BYTE * size)]
-    ended = subprocess.run(  # noqa: S603 - our own words
+    trial = subprocess.run(  # noqa: S603 - our own words
         words, check=False, capture_output=True, text=True, errors="replace"
     )
-    if ended.returncode:
-        reason = (ended.stderr.strip().splitlines() or ["it ended the reader"])[-1]
+    if trial.returncode:
+        reason = (trial.stderr.strip().splitlines() or ["it ended the reader"])[-1]
         raise InputError(f"expected a parquet table, and it cannot be read ({reason:.150}).")
     with path.open("rb") as file:
         return longtable.read(file, "parquet", every=True)
@@ -203,9 +203,9 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         notes.append(
             f"The column {columns['weight']} weighs instances only if asked to: `weights` column."
         )
-    called = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
-    if options.default is None and len(called) == 1:
-        default = called[0]
+    defaults = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
+    if options.default is None and len(defaults) == 1:
+        default = defaults[0]
         notes.append(f"The configuration called {default} is taken for the default.")
     return Import(
         kind="table",
@@ -288,35 +288,35 @@ def _is_of_one(table: pl.DataFrame, given: Mapping[str, str]) -> bool:
     """Whether a table holds the runs of one configuration: nothing says which, and every instance
     has one run, or runs with numbers or seeds.
     """
-    known = _likely(table.columns, given)
-    if "configuration" in known or not {"instance", "cost"} <= set(known):
+    roles = _likely(table.columns, given)
+    if "configuration" in roles or not {"instance", "cost"} <= set(roles):
         return False
-    keys = [known[ours] for ours in ("instance", "seed", "run") if ours in known]
+    keys = [roles[ours] for ours in ("instance", "seed", "run") if ours in roles]
     return not table.select(keys).is_duplicated().any()
 
 
 def guess(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
     """Which column is what; all that a run needs must be there."""
-    known = _likely(columns, given)
-    if missing := [ours for ours in NEEDED if ours not in known]:
+    roles = _likely(columns, given)
+    if missing := [ours for ours in NEEDED if ours not in roles]:
         raise InputError(
             f"expected a column for the {' and the '.join(missing)}, and none of "
             f"{_listed(columns)} looks like it. A table has a row for every run, with the columns "
             f"{', '.join(NEEDED)}, or a column of numbers for every solver; for other names, give "
             f"{' '.join(f'`columns` {ours}=NAME' for ours in missing)}."
         )
-    return known
+    return roles
 
 
 def _likely(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
     """Which column is what: as given, else by name, else by the only name with such a word."""
-    known = guesses(columns, given)
+    roles = guesses(columns, given)
     for ours, words in WORDS.items():
-        free = [name for name in columns if name not in known.values()]
+        free = [name for name in columns if name not in roles.values()]
         likely = [name for name in free if words.intersection(plain_name(name).split("_"))]
-        if ours not in known and len(likely) == 1:
-            known[ours] = likely[0]
-    return {ours: known[ours] for ours in GUESSES if ours in known}
+        if ours not in roles and len(likely) == 1:
+            roles[ours] = likely[0]
+    return {ours: roles[ours] for ours in GUESSES if ours in roles}
 
 
 def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
@@ -330,13 +330,13 @@ def guesses(columns: list[str], given: Mapping[str, str]) -> dict[str, str]:
             raise InputError(
                 f"expected {ours}={theirs} to name a column, got the columns {_listed(columns)}."
             )
-    known = dict(given)
+    roles = dict(given)
     names = {plain_name(name): name for name in reversed(columns)}
     for ours, likely in GUESSES.items():
-        free = [names[name] for name in likely if names.get(name) not in (None, *known.values())]
-        if ours not in known and free:
-            known[ours] = free[0]
-    return {ours: known[ours] for ours in GUESSES if ours in known}
+        free = [names[name] for name in likely if names.get(name) not in (None, *roles.values())]
+        if ours not in roles and free:
+            roles[ours] = free[0]
+    return {ours: roles[ours] for ours in GUESSES if ours in roles}
 
 
 def _listed(names: list[str]) -> str:

@@ -116,8 +116,8 @@ def _irace(
     scenario = content.get("scenario")
     if log.obstacle is not None:
         raise InputError(f"{log.obstacle}: write a `scenario` by hand.")
-    given = scenario.text("execDir") or "."
-    places = [place for place in (Path(given), path.parent / given) if place.is_dir()]
+    start_folder = scenario.text("execDir") or "."
+    places = [place for place in (Path(start_folder), path.parent / start_folder) if place.is_dir()]
     start = next(iter(places), path.parent).resolve()
     files = {"parameters.txt": _parameters(content, scenario, path)}
     function = scenario.get("targetRunner").kind == "other"
@@ -137,8 +137,13 @@ def _irace(
     command = [word.replace("{", "{{").replace("}", "}}") for word in command]
     bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
     limit = scenario.number("targetRunnerTimeout") or DAY
-    named = [scenario.text(f"{kind}InstancesDir") for kind in ("test", "train")]
-    folders = [*(start / name for name in named if name), start, path.parent.resolve(), Path.cwd()]
+    folder_names = [scenario.text(f"{kind}InstancesDir") for kind in ("test", "train")]
+    folders = [
+        *(start / name for name in folder_names if name),
+        start,
+        path.parent.resolve(),
+        Path.cwd(),
+    ]
     capped = [] if bound is None else [f"cutoff = {bound:.12g}"]
     tables = {
         "target": [
@@ -175,13 +180,13 @@ def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
     launcher = scenario.text("targetRunnerLauncher")
     if not launcher:
         return [program]
-    launched = (scenario.text("targetRunnerLauncherArgs") or PLAIN_LAUNCH).strip()
-    if not launched.endswith(PLAIN_LAUNCH):
+    launch = (scenario.text("targetRunnerLauncherArgs") or PLAIN_LAUNCH).strip()
+    if not launch.endswith(PLAIN_LAUNCH):
         raise InputError(
-            f"expected a launcher for {PLAIN_LAUNCH!r}, got {launched!r:.80}: write a `scenario` "
+            f"expected a launcher for {PLAIN_LAUNCH!r}, got {launch!r:.80}: write a `scenario` "
             "by hand."
         )
-    return [launcher, *shell_words(launched.removesuffix(PLAIN_LAUNCH)), program]
+    return [launcher, *shell_words(launch.removesuffix(PLAIN_LAUNCH)), program]
 
 
 def _by_r(path: Path, folder: Path) -> list[str]:
@@ -207,10 +212,10 @@ def _smac(
         ) from error
     scenario = folder / "scenario.json"
     try:
-        stored = json.loads(scenario.read_text()) if scenario.is_file() else {}
+        content = json.loads(scenario.read_text()) if scenario.is_file() else {}
     except ValueError as error:
         raise InputError(f"expected JSON in scenario.json: {error}.") from error
-    options = stored if isinstance(stored, dict) else {}
+    options = content if isinstance(content, dict) else {}
     wall = options.get("trial_walltime_limit")
     tables = {
         "target": [
@@ -286,9 +291,13 @@ def _parameters(log: RValue, scenario: RValue, path: Path) -> str:
     try:
         return _table(log.get("parameters") or scenario.get("parameters"), scenario)
     except InputError:
-        named = scenario.text("parameterFile")
-        for place in (Path(named), path.parent / named, Path(scenario.text("execDir")) / named):
-            if named and place.is_file():
+        file_name = scenario.text("parameterFile")
+        for place in (
+            Path(file_name),
+            path.parent / file_name,
+            Path(scenario.text("execDir")) / file_name,
+        ):
+            if file_name and place.is_file():
                 return place.read_text("utf-8-sig")
         raise
 

@@ -181,9 +181,9 @@ class _Reader:
                 f"expected {size:,} more bytes at {self.at:,} of {len(self.content):,}: "
                 "the file is cut off or damaged."
             )
-        taken = self.content[self.at : end]
+        part = self.content[self.at : end]
         self.at = end
-        return taken
+        return part
 
     def integer(self) -> int:
         number: int = struct.unpack(">i", self.take(4))[0]
@@ -195,9 +195,9 @@ class _Reader:
         if size == -1:  # a long vector
             size = self.integer() << 32 | self.integer() & 0xFFFFFFFF
         if size < 0 or size * least > len(self.content) - self.at:
-            left = len(self.content) - self.at
+            bytes_left = len(self.content) - self.at
             raise InputError(
-                f"expected {left:,} bytes of elements at most at {self.at:,}, "
+                f"expected {bytes_left:,} bytes of elements at most at {self.at:,}, "
                 f"got a claim of {size:,} elements."
             )
         return size

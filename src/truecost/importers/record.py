@@ -144,21 +144,21 @@ def charge(
         )
     else:
         low, high = _given_range(options, like)
-        lost = failed & ~np.isfinite(costs) | np.isinf(costs)
-        seen = costs[np.isfinite(costs)]
-        if not seen.size and not np.isfinite(high):
+        blank = failed & ~np.isfinite(costs) | np.isinf(costs)
+        finite = costs[np.isfinite(costs)]
+        if not finite.size and not np.isfinite(high):
             raise InputError(
                 "every run failed without a cost: give the largest cost a run can have (`high`)."
             )
-        worst = high if np.isfinite(high) else float(seen.max())
-        costs[lost] = worst
-        statuses[lost & (statuses == NO_STATUS)] = Status.CRASHED
-        if number := int(lost.sum()):
+        worst = high if np.isfinite(high) else float(finite.max())
+        costs[blank] = worst
+        statuses[blank & (statuses == NO_STATUS)] = Status.CRASHED
+        if number := int(blank.sum()):
             seen_only = "the largest cost seen: give `high` if it is more"
             most = "the most a run can cost" if np.isfinite(high) else seen_only
             failures = f"{counted(number, 'run')} that failed without a cost"
             notes.append(f"{failures} {'is' if number == 1 else 'are'} charged {worst:g}, {most}.")
-        if kept := int((failed & ~lost).sum()):
+        if kept := int((failed & ~blank).sum()):
             keeping = "keeps the cost the log charges it"
             keeping = keeping if kept == 1 else "keep the cost the log charges them"
             notes.append(f"{counted(kept, 'run')} that failed {keeping}.")

@@ -164,25 +164,25 @@ def _generated(
 
 def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | None:
     """The program that is run instead of the package's; None for that."""
-    given = None if target is None else os.fspath(target)
+    name = None if target is None else os.fspath(target)
     if builtin.needs_binary:
-        given = given or os.environ.get(VARIABLE)
-        if given is None:
+        name = name or os.environ.get(VARIABLE)
+        if name is None:
             raise InputError(
                 f"{builtin.name}: expected the path of a UBCSAT binary with SATenstein, as "
                 f"`target` or in the environment variable {VARIABLE}, got none; no package "
                 "carries one. kissat-qcp runs without it: kissat on quasigroup completion."
             )
-    if given is None:
+    if name is None:
         return None
     if builtin.suffix == ".tsp":
         raise InputError(
             f"{builtin.name}: expected no `target`: LKH is run from the package LKHpy."
         )
-    program = shutil.which(given)
+    program = shutil.which(name)
     if program is None:
         raise InputError(
-            f"{builtin.name}: expected a program that can be executed, got {given!r:.120}."
+            f"{builtin.name}: expected a program that can be executed, got {name!r:.120}."
         )
     # The scenario is run from its own folder: a relative path would be another one there.
     return str(Path(program).resolve())

@@ -23,11 +23,11 @@ def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.G
     the optimum.
     """
     numbers = rng.integers(1, largest, (leaves, 2), endpoint=True).tolist()
-    drawn = [(weight, cardinality) for weight, cardinality in numbers]
+    pairs = [(weight, cardinality) for weight, cardinality in numbers]
     # Around the optimum both answers occur, and proving either takes search.
-    best = optimum(drawn)
+    best = optimum(pairs)
     most = best + int(rng.choice(offsets))
-    return ground(drawn, most, best)
+    return ground(pairs, most, best)
 
 
 def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
@@ -51,8 +51,8 @@ def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
     header, _, rest = done.stdout.partition("\n")
     if header != "asp 1 0 0" or done.stderr:
         raise RuntimeError(f"clingo did not ground the program: {done.stderr or header}")
-    listed = " ".join(f"{weight},{cardinality}" for weight, cardinality in leaves)
-    return "\n".join([header, f"10 leaves {listed}", f"10 m {most}", f"10 optimum {best}", rest])
+    pairs = " ".join(f"{weight},{cardinality}" for weight, cardinality in leaves)
+    return "\n".join([header, f"10 leaves {pairs}", f"10 m {most}", f"10 optimum {best}", rest])
 
 
 def optimum(leaves: Sequence[Leaf]) -> int:
@@ -82,8 +82,8 @@ def optimum(leaves: Sequence[Leaf]) -> int:
 
 def _front(ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The pairs (last cost, total) that no other is at most as large as in both."""
-    kept: list[tuple[int, int]] = []
+    front: list[tuple[int, int]] = []
     for last, total in sorted(ways):
-        if not kept or total < kept[-1][1]:
-            kept.append((last, total))
-    return kept
+        if not front or total < front[-1][1]:
+            front.append((last, total))
+    return front

@@ -112,10 +112,10 @@ def chart(assessment: Assessment, name: str) -> Any:
         if name == "ecdf":
             data = figures.ecdf_data(matrix, labels)
             return figures.ecdf_chart(data, unit=unit, solved=matrix.tells_solved)
-    drawn = document(assessment, Context()).figures
-    if name not in drawn:
-        known = ["scatter", "ecdf", *drawn]
+    page_figures = document(assessment, Context()).figures
+    if name not in page_figures:
+        known = ["scatter", "ecdf", *page_figures]
         raise InputError(
             f"Expected a figure out of {', '.join(known)}, got {name!r}{did_you_mean(name, known)}"
         )
-    return drawn[name].chart
+    return page_figures[name].chart

@@ -84,7 +84,7 @@ def save(
     ending = Path(path).suffix.removeprefix(".")
     if ending not in FORMATS:
         raise InputError(
-            f"{path}: expected a name that ends in {', '.join('.' + each for each in FORMATS)}."
+            f"{path}: expected a name that ends in {', '.join('.' + kind for kind in FORMATS)}."
         )
     spec = specification(chart)
     if not title:
@@ -191,8 +191,8 @@ def _seen(spec: Spec) -> Spec:
     # They would be most of a picture's size.
     parts = _panels(spec, _seen)
     if "layer" in spec:
-        seen = [layer for layer in spec["layer"] if (layer.get("mark") or {}).get("opacity") != 0]
-        parts["layer"] = [_seen(layer) for layer in seen]
+        layers = [layer for layer in spec["layer"] if (layer.get("mark") or {}).get("opacity") != 0]
+        parts["layer"] = [_seen(layer) for layer in layers]
     return spec | parts
 
 
@@ -209,14 +209,14 @@ def bundle() -> str:
     Bundling takes seconds: the result is cached beside Python's compiled files.
     """
     name = f"vega-{metadata.version('vl-convert-python')}-{VEGA_LITE}.js"
-    kept = Path(__file__).parent / "__pycache__" / name
+    cache_file = Path(__file__).parent / "__pycache__" / name
     with suppress(OSError):
-        return kept.read_text(encoding="utf-8")
+        return cache_file.read_text(encoding="utf-8")
     script = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", vl_version=VEGA_LITE)
     if not sys.dont_write_bytecode:
         with suppress(OSError):
-            kept.parent.mkdir(exist_ok=True)
-            with whole_file(kept) as file:
+            cache_file.parent.mkdir(exist_ok=True)
+            with whole_file(cache_file) as file:
                 file.write(script.encode())
     return script
 

@@ -235,16 +235,16 @@ class Series:
     ) -> "Series":
         """Return series called by their names, with looks in this order; then others."""
         pairs = zip(dict.fromkeys(labels), looks, strict=False)
-        named = {label: Style(label, color, dash) for label, (color, dash) in pairs}
-        return cls({**named, **(others or {})})
+        styles = {label: Style(label, color, dash) for label, (color, dash) in pairs}
+        return cls({**styles, **(others or {})})
 
     def of(self, data: pl.DataFrame, names: str) -> "tuple[Series, pl.DataFrame]":
         """Return those that a column names, and the data with their labels.
 
         A legend names no series that is not drawn.
         """
-        drawn = set(data[names])
-        looks = {name: look for name, look in self._looks.items() if name in drawn}
+        names_drawn = set(data[names])
+        looks = {name: look for name, look in self._looks.items() if name in names_drawn}
         series = Series(looks, self._field)
         return series, data.with_columns(series.labels(names))
 

@@ -139,34 +139,34 @@ def _read_array(path: Path, options: Options, measure: str) -> Import:
     """The runs of a PM.npy: a structured array of configurations × instances × runs with the fields
     `PM_FIELDS`.
     """
-    stored = _array(path)
-    statuses = _results(stored["result"])
-    runtime = stored["runtime"].astype(np.float64)
-    values = runtime if measure == "runtime" else stored["quality"].astype(np.float64)
+    array = _array(path)
+    statuses = _results(array["result"])
+    runtime = array["runtime"].astype(np.float64)
+    values = runtime if measure == "runtime" else array["quality"].astype(np.float64)
     # There, a running time of 0 says that the run was never made.
-    made = (runtime != 0) & ~np.isnan(runtime)
-    if not made.any():
+    mask = (runtime != 0) & ~np.isnan(runtime)
+    if not mask.any():
         raise InputError("expected at least one run with a running time above 0, got none.")
     if measure == "runtime" and options.cutoff is None:
         raise InputError(
             "Give the `cutoff` of the running times, in seconds: the file does not say it."
         )
-    charged = charge(values[made], statuses[made], options)
-    configuration, instance, run = np.nonzero(made)
+    charged = charge(values[mask], statuses[mask], options)
+    configuration, instance, run = np.nonzero(mask)
     runs = pl.DataFrame(
         {
-            "configuration": _numbered("configuration", stored.shape[0]).gather(configuration),
-            "instance": _numbered("instance", stored.shape[1]).gather(instance),
+            "configuration": _numbered("configuration", array.shape[0]).gather(configuration),
+            "instance": _numbered("instance", array.shape[1]).gather(instance),
             "run": run,
         }
     )
-    if stored["seed"].dtype.kind in "iu":
-        runs = runs.with_columns(seed=pl.Series(stored["seed"][made].astype(np.int64)))
+    if array["seed"].dtype.kind in "iu":
+        runs = runs.with_columns(seed=pl.Series(array["seed"][mask].astype(np.int64)))
     return Import(
         kind="acl",
         matrix=matrix_of(runs, charged),
         trajectory=Trajectory(tool=ARRAY),
-        left_out={"never made (running time 0)": int((~made).sum())},
+        left_out={"never made (running time 0)": int((~mask).sum())},
         notes=charged.notes,
     )
 
@@ -211,8 +211,8 @@ def _call(line: str) -> Call | None:
     if "--instance" in words and "--config" in words:
         at = words.index("--config")
         options = dict(pairwise(words[:at]))
-        asked = options.get("--instance"), options.get("--cutoff"), options.get("--seed")
-        return _asked(*asked, words[at + 1 :])
+        fields = options.get("--instance"), options.get("--cutoff"), options.get("--seed")
+        return _asked(*fields, words[at + 1 :])
     # instance specifics cutoff length seed, then -name value …: what stands before the first
     # parameter is counted back.
     for at in range(5, len(words)):
@@ -228,8 +228,8 @@ def _asked(
     instance: str | None, cutoff: str | None, seed: str | None, words: list[str]
 ) -> Call | None:
     limit, number = number_or_nan(cutoff), number_or_nan(seed)
-    named = all(word.startswith("-") for word in words[::2])
-    if instance is None or not limit > 0 or len(words) % 2 or not named:
+    switches = all(word.startswith("-") for word in words[::2])
+    if instance is None or not limit > 0 or len(words) % 2 or not switches:
         return None
     pairs = sorted(
         (name.lstrip("-"), value) for name, value in zip(words[::2], words[1::2], strict=True)
@@ -273,24 +273,24 @@ def _cutoff(caps: FloatArray, options: Options) -> tuple[float, tuple[str, ...]]
 
 def _array(path: Path) -> np.ndarray[Any, Any]:
     with path.open("rb") as file:
-        stored = npz.read_array(file)
-    if stored.dtype.names is None or not set(PM_FIELDS) <= set(stored.dtype.names):
+        array = npz.read_array(file)
+    if array.dtype.names is None or not set(PM_FIELDS) <= set(array.dtype.names):
         raise InputError(
             f"expected a structured array with the fields {', '.join(PM_FIELDS)}, got "
-            f"{str(stored.dtype)!r:.100}. Costs alone become runs in Python: "
+            f"{str(array.dtype)!r:.100}. Costs alone become runs in Python: "
             "truecost.CostMatrix(costs, configurations, instances, low, high).save(path)."
         )
     for name in PM_FIELDS:
         kinds, what = ("SUiu", "text") if name == "result" else ("fiu", "numbers")
-        if stored[name].dtype.kind not in kinds or stored[name].ndim != stored.ndim:
-            raise InputError(f"expected {what} in the field {name!r}, got {stored[name].dtype}.")
-    if stored.ndim == 2:
-        stored = stored[:, :, np.newaxis]
-    if stored.ndim != 3 or 0 in stored.shape:
+        if array[name].dtype.kind not in kinds or array[name].ndim != array.ndim:
+            raise InputError(f"expected {what} in the field {name!r}, got {array[name].dtype}.")
+    if array.ndim == 2:
+        array = array[:, :, np.newaxis]
+    if array.ndim != 3 or 0 in array.shape:
         raise InputError(
-            f"expected an array of configurations × instances × runs, got the shape {stored.shape}."
+            f"expected an array of configurations × instances × runs, got the shape {array.shape}."
         )
-    return stored
+    return array
 
 
 def _results(result: np.ndarray[Any, Any]) -> NDArray[np.int8]:

@@ -201,8 +201,8 @@ def _cutoff(rows: Sequence[Row], title: str, options: Options) -> tuple[float | 
     """The time limit of the run sets, where the cost is a time."""
     if title not in LIMITS or options.cutoff is not None:
         return None, []
-    given = {row.limits.get(LIMITS[title], "") for row in rows}
-    limits = sorted(limit for limit in map(_number, given) if limit > 0)
+    texts = {row.limits.get(LIMITS[title], "") for row in rows}
+    limits = sorted(limit for limit in map(_number, texts) if limit > 0)
     if not limits:
         raise InputError(
             f"Give the `cutoff` of the column {title}, in seconds: the results do not say it."
@@ -220,8 +220,8 @@ def _names(parts: Sequence[tuple[str, ...]]) -> list[str]:
     differing = [
         place for place, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1
     ]
-    chosen = differing or range(len(parts[0]))
-    return [" ".join(part[place] for place in chosen if part[place]) or "tool" for part in parts]
+    places = differing or range(len(parts[0]))
+    return [" ".join(part[place] for place in places if part[place]) or "tool" for part in parts]
 
 
 IMPORTER = Importer(

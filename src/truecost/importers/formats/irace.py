@@ -67,13 +67,13 @@ def _read(path: Path, options: Options) -> Import:
         raise InputError(EMPTY)
     rows, columns, costs = _table(experiments, "experiments")
     instance, seed = _pairs(log, rows)
-    named = _instance_names(scenario, int(instance.max(initial=0)))
+    instance_names = _instance_names(scenario, int(instance.max(initial=0)))
     bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
-    made = ~np.isnan(costs)
-    pair, configuration = np.nonzero(made)
+    mask = ~np.isnan(costs)
+    pair, configuration = np.nonzero(mask)
     if pair.size == 0:
         raise InputError(EMPTY)
-    labels = [named[number - 1] for number in instance]
+    labels = [instance_names[number - 1] for number in instance]
     runs = pl.DataFrame(
         {
             "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
@@ -82,15 +82,15 @@ def _read(path: Path, options: Options) -> Import:
             "seed": seed[pair],
         }
     )
-    values, statuses = costs[made], _statuses(costs[made], bound)
+    values, statuses = costs[mask], _statuses(costs[mask], bound)
     if bound is not None:
         # Runs that were stopped at a cap cost the cap at least, whatever irace charges them
         # (boundAsTimeout).
-        caps = _caps(log, rows, columns, bound)[made]
-        stopped = ~np.isnan(caps) & (statuses != Status.CRASHED)
-        values = np.where(stopped, caps, values)
-        statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
-    par, notes = _penalty(scenario, costs[made], bound)
+        caps = _caps(log, rows, columns, bound)[mask]
+        capped = ~np.isnan(caps) & (statuses != Status.CRASHED)
+        values = np.where(capped, caps, values)
+        statuses = np.where(capped, np.int8(Status.CENSORED), statuses)
+    par, notes = _penalty(scenario, costs[mask], bound)
     charged = charge(values, statuses, options, cutoff=bound, par=par)
     matrix = matrix_of(runs, charged)
     configurations = log.get("allConfigurations")
@@ -99,14 +99,14 @@ def _read(path: Path, options: Options) -> Import:
     blind = all(origins.get(name) == INITIAL for name in matrix.configurations)
     # The first that irace was given to begin with: what was there before it searched.
     # They are in a file, or in a data frame where irace was called from R.
-    listed = any(scenario.texts("configurationsFile")) or len(scenario.get("initConfigurations"))
-    given = bool(listed) and "1" in matrix.configurations
+    initial = any(scenario.texts("configurationsFile")) or len(scenario.get("initConfigurations"))
+    has_default = bool(initial) and "1" in matrix.configurations
     table = log.get("parameters") or scenario.get("parameters")
     names, switches = ([str(text) for text in table.texts(key)] for key in ("names", "switches"))
     return Import(
         kind="irace",
         matrix=matrix,
-        trajectory=_trajectory(log, "1" if given else None, blind=blind),
+        trajectory=_trajectory(log, "1" if has_default else None, blind=blind),
         parameters=_parameters(configurations),
         switches=dict(zip(names, switches, strict=True)) if len(names) == len(switches) else {},
         origins=origins,
@@ -199,8 +199,8 @@ def _stopped(log: RValue, used: int) -> list[str]:
         ]
     # Every search ends this way: it matters where much of the budget is left.
     budget = log.number("scenario", "maxExperiments")
-    left = budget is None or used < MOSTLY * budget
-    if reason.startswith(TOO_LITTLE) and left:
+    unspent = budget is None or used < MOSTLY * budget
+    if reason.startswith(TOO_LITTLE) and unspent:
         return [f"irace stopped before it had used up its budget: {reason.rstrip('.')}."]
     return []
 
@@ -235,8 +235,8 @@ def _texts(instances: RValue) -> list[str]:
 
 def _places(labels: Sequence[str]) -> IntArray:
     """Which pair of its instance each pair is, by the instances' names."""
-    named = pl.DataFrame({"instance": labels}, schema={"instance": pl.String})
-    return named.select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
+    instances = pl.DataFrame({"instance": labels}, schema={"instance": pl.String})
+    return instances.select(pl.int_range(pl.len()).over("instance"))["literal"].to_numpy()
 
 
 def _statuses(values: FloatArray, bound: float | None) -> NDArray[np.int8]:
@@ -329,10 +329,10 @@ def _test(
     # Rows are numbered "1t", "2t", … in the order of the test instances.
     if len(names) != len(rows) or not all(names):
         names = rows
-    made = ~np.isnan(table)
-    if not made.any():
+    mask = ~np.isnan(table)
+    if not mask.any():
         return None
-    instance, configuration = np.nonzero(made)
+    instance, configuration = np.nonzero(mask)
     runs = {
         "configuration": pl.Series(columns, dtype=pl.String).gather(configuration),
         "instance": pl.Series(names, dtype=pl.String).gather(instance),
@@ -341,7 +341,7 @@ def _test(
     seeds = log.get("testing", "seeds")
     if seeds.kind in NUMBERS and len(seeds) == len(rows):
         runs["seed"] = _whole(seeds, "seeds of the test instances")[instance]
-    values = table[made]
+    values = table[mask]
     statuses = _statuses(values, bound)
     try:
         charged = charge(values, statuses, options, cutoff=bound, par=par, like=like)

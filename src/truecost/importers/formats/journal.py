@@ -63,11 +63,11 @@ def _read(path: Path, options: Options) -> Import:
 
 
 def _recognise(candidate: Candidate) -> bool:
-    marked = candidate.start[68:72] == APPLICATION.to_bytes(4, "big")
+    has_mark = candidate.start[68:72] == APPLICATION.to_bytes(4, "big")
     # While it is written, and after a kill, the mark may still be in the write-ahead log, which
     # Optuna does not use.
     logged = candidate.start[18:20] == b"\x02\x02"
-    return candidate.start.startswith(HEADER) and (marked or logged)
+    return candidate.start.startswith(HEADER) and (has_mark or logged)
 
 
 IMPORTER = Importer(name="journal", title="journal of truecost", recognise=_recognise, read=_read)

@@ -93,19 +93,19 @@ def _read(path: Path, options: Options) -> Import:
         ) from error
     study, wanted = _chosen(studies, options.objective)
     trials = [study.trials[number] for number in sorted(study.trials)]
-    ended = [trial for trial in trials if trial.state not in ("RUNNING", "WAITING")]
+    finished = [trial for trial in trials if trial.state not in ("RUNNING", "WAITING")]
     place = _objective(study, wanted)
-    source, notes = _source(ended, wanted, place if len(study.directions) > 1 else None)
+    source, notes = _source(finished, wanted, place if len(study.directions) > 1 else None)
     maximised = study.directions[place] == "MAXIMIZE"
-    names = _names(ended)
+    names = _names(finished)
     rows: list[tuple[str, str, float, int]] = []
     empty = 0
-    for trial in ended:
-        measured = _costs(trial, source, place)
-        empty += not measured
+    for trial in finished:
+        costs_of_trial = _costs(trial, source, place)
+        empty += not costs_of_trial
         failed = trial.state == "FAIL" and source == VALUE
         code = Status.CRASHED if failed else NO_STATUS
-        rows += [(names[trial.number], name, cost, code) for name, cost in measured.items()]
+        rows += [(names[trial.number], name, cost, code) for name, cost in costs_of_trial.items()]
     if not rows:
         raise InputError(f"expected trials with values in the study {study.name!r}, got none.")
     configurations, instances, costs, codes = zip(*rows, strict=True)
@@ -121,8 +121,8 @@ def _read(path: Path, options: Options) -> Import:
     return Import(
         kind="optuna",
         matrix=matrix_of(runs, charged),
-        trajectory=_trajectory(ended, names, place, maximised, source),
-        parameters={names[trial.number]: trial.parameters for trial in reversed(ended)},
+        trajectory=_trajectory(finished, names, place, maximised, source),
+        parameters={names[trial.number]: trial.parameters for trial in reversed(finished)},
         left_out={
             "trials still running": states.count("RUNNING"),
             "trials waiting": states.count("WAITING"),
@@ -169,8 +169,8 @@ def _source(trials: list[Trial], wanted: str | None, place: int | None) -> tuple
         counts[STEPS] = sum(len(trial.steps) for trial in trials)
     if place is not None:
         # Whose costs they are, and whether more is better, shows by what they add up to.
-        held = {key: [_costs(trial, key, place) for trial in trials] for key in counts}
-        counts = {key: counts[key] for key in counts if _add_up(trials, held[key], place)}
+        costs = {key: [_costs(trial, key, place) for trial in trials] for key in counts}
+        counts = {key: counts[key] for key in counts if _add_up(trials, costs[key], place)}
     source = max(counts, key=lambda key: counts[key], default=VALUE)
     if source == STEPS:
         return source, [
@@ -203,12 +203,12 @@ def _gather_attributes(trials: list[Trial]) -> None:
         for start in {re.split(r"[^_:/ .-]*$", key)[0], key.rstrip("0123456789")} - {"", key}:
             groups.setdefault(start, []).append(key)
     for name, keys in groups.items():
-        held = [
+        parts = [
             {key: trial.attributes[key] for key in keys if key in trial.attributes}
             for trial in trials
         ]
-        if len(keys) > 1 and _add_up(trials, held):
-            for trial, costs in zip(trials, held, strict=True):
+        if len(keys) > 1 and _add_up(trials, parts):
+            for trial, costs in zip(trials, parts, strict=True):
                 trial.attributes[f"{name}*"] = costs
 
 
@@ -218,7 +218,7 @@ def _add_up(
     """Whether the values of most complete trials, of any objective or of the one at this place, are
     the means, or the sums, of several costs.
     """
-    compared = [
+    totals = [
         (
             [trial.values[key] for key in trial.values if place in (None, key)],
             sum(several.values()),
@@ -233,9 +233,9 @@ def _add_up(
             for value in values
             for total in (whole, whole / count)
         )
-        for values, whole, count in compared
+        for values, whole, count in totals
     )
-    return alike > len(compared) / 2
+    return alike > len(totals) / 2
 
 
 def _by_instance(attribute: Any) -> bool:
@@ -264,10 +264,10 @@ def _costs(trial: Trial, source: str, place: int) -> dict[str, float]:
     if source == STEPS:
         return {str(step): cost for step, cost in sorted(trial.steps.items())}
     if source != VALUE:
-        stored = trial.attributes.get(source)
+        attribute = trial.attributes.get(source)
         return (
-            {str(name): math.nan if cost is None else cost for name, cost in stored.items()}
-            if _by_instance(stored) and stored
+            {str(name): math.nan if cost is None else cost for name, cost in attribute.items()}
+            if _by_instance(attribute) and attribute
             else {}
         )
     # A trial that was pruned has no value of its own; its intermediate values are no costs.
@@ -314,14 +314,14 @@ def _trajectory(
 def _external(value: float | None, distribution: Any) -> Scalar:
     """A parameter's value."""
     # Storages keep numbers, of a categorical one the place of its choice.
-    described = distribution if isinstance(distribution, dict) else json.loads(distribution)
-    attributes = described["attributes"]
+    domain = distribution if isinstance(distribution, dict) else json.loads(distribution)
+    attributes = domain["attributes"]
     if value is None:
         return None
-    if described["name"] == "CategoricalDistribution":
+    if domain["name"] == "CategoricalDistribution":
         choice: Scalar = attributes["choices"][int(value)]
         return choice
-    return int(value) if described["name"].startswith("Int") else float(value)
+    return int(value) if domain["name"].startswith("Int") else float(value)
 
 
 def _loaded(text: str) -> Any:
@@ -450,8 +450,8 @@ def _fill(trial: Trial, entry: dict[str, Any]) -> None:
         steps = {entry["step"]: entry["intermediate_value"]}
     trial.steps |= {int(step): float(value) for step, value in steps.items()}
     trial.attributes |= entry.get("user_attrs") or entry.get("user_attr") or {}
-    noted = entry.get("system_attrs") or entry.get("system_attr") or {}
-    trial.enqueued |= "fixed_params" in noted
+    system = entry.get("system_attrs") or entry.get("system_attr") or {}
+    trial.enqueued |= "fixed_params" in system
 
 
 IMPORTER = Importer(

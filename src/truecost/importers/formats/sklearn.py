@@ -136,10 +136,10 @@ def _parameters(columns: Mapping[str, list[Any]], place: int) -> dict[str, Scala
     params = columns["params"][place] if "params" in columns else None
     params = literal(params) if isinstance(params, str) else params
     if not isinstance(params, Mapping):
-        named = {
+        cells = {
             name: column[place] for name, column in columns.items() if name.startswith("param_")
         }
-        params = {name.removeprefix("param_"): value for name, value in named.items()}
+        params = {name.removeprefix("param_"): value for name, value in cells.items()}
     plain = (str, int, float, bool, type(None))
     return {
         str(name): value if isinstance(value, plain) else str(value)

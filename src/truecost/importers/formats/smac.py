@@ -69,8 +69,10 @@ def _read(path: Path, options: Options) -> Import:
     history, columns = _history(folder / HISTORY)
     scenario = _scenario(folder)
     notes: list[str] = []
-    named = scenario.get("objectives")
-    names = [named] if isinstance(named, str) else [str(name) for name in _list(named)]
+    objectives = scenario.get("objectives")
+    names = (
+        [objectives] if isinstance(objectives, str) else [str(name) for name in _list(objectives)]
+    )
     # An objective of that name comes before the elapsed time.
     timed = options.objective == "time" and "time" not in names
     values = _elapsed(columns) if timed else _costs(columns["cost"], options.objective, names)
@@ -329,7 +331,7 @@ def _capped(
     # status timeout with what it took as the cost, or by returning that cutoff as additional
     # information.
     answers = columns["additional_info"]
-    given = np.array(
+    caps = np.array(
         [
             number_or_nan(info.get("cutoff")) if isinstance(info, dict) else np.nan
             for info in answers
@@ -337,12 +339,12 @@ def _capped(
     )
     cutoff, limit = (_limit(scenario, name) for name in ("runtime_cutoff", "trial_walltime_limit"))
     most = np.inf if cutoff is None else cutoff
-    named = (given < most) & (values >= given) & np.isin(statuses, (Status.SOLVED, Status.TIMEOUT))
-    stopped = named
+    at_cap = (caps < most) & (values >= caps) & np.isin(statuses, (Status.SOLVED, Status.TIMEOUT))
+    stopped = at_cap
     if cutoff is not None:
-        ended = (statuses == Status.TIMEOUT) & np.isnan(given) & (values < cutoff)
-        stopped = named | (ended if limit is None else ended & (_elapsed(columns) < limit))
-    silent = int(((statuses == Status.SOLVED) & np.isnan(given)).sum())
+        timeouts = (statuses == Status.TIMEOUT) & np.isnan(caps) & (values < cutoff)
+        stopped = at_cap | (timeouts if limit is None else timeouts & (_elapsed(columns) < limit))
+    silent = int(((statuses == Status.SOLVED) & np.isnan(caps)).sum())
     if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
         notes.append(
             "SMAC capped trials of this search and does not log where: of "
@@ -350,7 +352,7 @@ def _capped(
             "more than they have here. The target can say so with the status TIMEOUT, or return "
             "its cutoff as additional information."
         )
-    return np.where(named, given, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
+    return np.where(at_cap, caps, values), np.where(stopped, np.int8(Status.CENSORED), statuses)
 
 
 def _at_budget(

@@ -82,9 +82,9 @@ def _read(path: Path, options: Options) -> Import:
             raise InputError(f"Give the `cutoff`, in seconds: {state.name} has none.")
         # A timeout at a lower cutoff than the others have was capped.
         capped = (censored == 1) | (statuses == Status.TIMEOUT)
-        stopped = capped & (caps < cutoff)
-        values = np.where(stopped, caps, values)
-        statuses = np.where(stopped, np.int8(Status.CENSORED), statuses)
+        below_cutoff = capped & (caps < cutoff)
+        values = np.where(below_cutoff, caps, values)
+        statuses = np.where(below_cutoff, np.int8(Status.CENSORED), statuses)
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
     runs = _runs(table, state)
     steps = _steps(longtable.whole_numbers(table, "configuration").to_list())
@@ -109,13 +109,15 @@ def _runs(table: pl.DataFrame, state: Path) -> pl.DataFrame:
     """Configuration, instance and seed of each run; instances by name where a list is beside."""
     numbers = longtable.whole_numbers(table, "instance")
     instances = numbers.cast(pl.String)
-    listed = state.with_name("instances.txt")
-    if listed.is_file():
-        lines = [line for line in listed.read_text(errors="replace").splitlines() if line.strip()]
+    list_file = state.with_name("instances.txt")
+    if list_file.is_file():
+        lines = [
+            line for line in list_file.read_text(errors="replace").splitlines() if line.strip()
+        ]
         if numbers.is_between(1, len(lines)).all() and not numbers.null_count():
             # A line is the instance, and what is specific to it behind a blank.
-            named = [line.split()[0] for line in lines]
-            instances = pl.Series([named[number - 1] for number in numbers.to_list()])
+            names = [line.split()[0] for line in lines]
+            instances = pl.Series([names[number - 1] for number in numbers.to_list()])
     runs = pl.DataFrame(
         {
             "configuration": longtable.whole_numbers(table, "configuration").cast(pl.String),

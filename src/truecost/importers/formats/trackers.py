@@ -48,8 +48,8 @@ FROM_A_PAGE = frozenset({"State", "Created", "Runtime", "Sweep"})
 
 def _tool(columns: list[str]) -> tuple[str, str, str] | None:
     for name, parameters, metrics, mark in TOOLS:
-        marked = not mark or mark in columns
-        if marked and all(any(c.startswith(p) for c in columns) for p in (parameters, metrics)):
+        has_mark = not mark or mark in columns
+        if has_mark and all(any(c.startswith(p) for c in columns) for p in (parameters, metrics)):
             return name, parameters, metrics
     return None
 
@@ -144,9 +144,9 @@ def _metric(table: pl.DataFrame, inputs: list[str], prefix: str, wanted: str | N
         and _numeric(table, column)
     ]
     if wanted is not None or len(likely) != 1:
-        listed = ", ".join(column.removeprefix(prefix) for column in likely)
+        choices = ", ".join(column.removeprefix(prefix) for column in likely)
         raise InputError(
-            f"expected one of the metrics {listed:.200} as `objective`, got "
+            f"expected one of the metrics {choices:.200} as `objective`, got "
             f"{'none' if wanted is None else repr(wanted)}."
         )
     return likely[0]

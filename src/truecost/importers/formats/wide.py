@@ -88,8 +88,8 @@ def _key(table: pl.DataFrame) -> str | None:
     """The column of names: the one that is called so, else the first of text, else the first if it
     holds whole numbers; None where there is none.
     """
-    known = {frames.plain_name(name): name for name in reversed(table.columns)}
-    if likely := [known[name] for name in NAMES if name in known]:
+    names = {frames.plain_name(name): name for name in reversed(table.columns)}
+    if likely := [names[name] for name in NAMES if name in names]:
         return likely[0]
     numeric = _numeric(table)
     if texts := [name for name in table.columns if name not in numeric]:
@@ -102,9 +102,9 @@ def _key(table: pl.DataFrame) -> str | None:
 def _read(source: Any, options: Options) -> Import:
     table = frames.as_frame(source)
     labels = ("family", "weight")
-    given = {ours: theirs for ours, theirs in options.columns.items() if ours not in labels}
-    known = frames.guesses(table.columns, options.columns)
-    key = next(iter(given.values()), None) or _key(table)
+    sides = {ours: theirs for ours, theirs in options.columns.items() if ours not in labels}
+    guesses = frames.guesses(table.columns, options.columns)
+    key = next(iter(sides.values()), None) or _key(table)
     if key is None or not table.height:
         raise InputError(
             "expected a column that names the instances or the solvers, and rows, in a wide table."
@@ -117,26 +117,26 @@ def _read(source: Any, options: Options) -> Import:
         )
     if table[key].n_unique() != table.height:
         raise InputError(f"expected different names in the column {key!r}, got one twice.")
-    by_row, by_column = _sides(next(iter(given), None), key, table[key], numbers)
+    by_row, by_column = _sides(next(iter(sides), None), key, table[key], numbers)
     cell = pl.col("cost").cast(pl.String).str.strip_chars()
-    kept = {key: by_row}
+    roles = {key: by_row}
     if by_row == "instance":
-        kept |= {
-            known[ours]: ours for ours in labels if known.get(ours) not in (None, key, *numbers)
+        roles |= {
+            guesses[ours]: ours for ours in labels if guesses.get(ours) not in (None, key, *numbers)
         }
     long = (
-        table.select(pl.col(*kept).cast(pl.String), *numbers)
-        .unpivot(numbers, index=list(kept), variable_name=by_column, value_name="cost")
-        .rename(kept)
+        table.select(pl.col(*roles).cast(pl.String), *numbers)
+        .unpivot(numbers, index=list(roles), variable_name=by_column, value_name="cost")
+        .rename(roles)
         .with_columns(cost=pl.when(~cell.str.to_lowercase().is_in(MISSING)).then(cell))
     )
     notes = [
         f"A wide table: every row is {_a(by_row)}, named in the column {key or '1'}, and every "
         f"other column {_a(by_column)}."
     ]
-    if left_out := sorted({*table.columns} - {*kept, *numbers, ""}):
+    if left_out := sorted({*table.columns} - {*roles, *numbers, ""}):
         notes.append(f"Columns without costs are left out: {', '.join(left_out):.200}.")
-    options, marked = _unsolved(longtable.numbers(long, "cost"), options)
+    options, cutoff_notes = _unsolved(longtable.numbers(long, "cost"), options)
     empty = long.filter(pl.col("cost").is_null())
     if empty.height and options.cutoff is None:
         first = empty.row(0, named=True)
@@ -151,7 +151,7 @@ def _read(source: Any, options: Options) -> Import:
         log,
         kind="wide",
         trajectory=replace(log.trajectory, tool="wide table"),
-        notes=(*notes, *marked, *log.notes),
+        notes=(*notes, *cutoff_notes, *log.notes),
         columns={by_row: key},
     )
 
@@ -162,15 +162,15 @@ def _a(noun: str) -> str:
 
 def _sides(given: str | None, key: str, names: pl.Series, others: Sequence[str]) -> tuple[str, str]:
     """What rows and columns are."""
-    called = frames.plain_name(key)
+    title = frames.plain_name(key)
     rows, columns = (
         sum(FILE.search(str(name)) is not None for name in side) / len(side)
         for side in (names, others)
     )
     if given in ("instance", "configuration"):
         turned = given == "configuration"
-    elif called in (*CONFIGURATIONS, *INSTANCES):
-        turned = called in CONFIGURATIONS
+    elif title in (*CONFIGURATIONS, *INSTANCES):
+        turned = title in CONFIGURATIONS
     elif max(rows, columns) > 0.5:
         turned = columns > rows
     else:

@@ -173,10 +173,10 @@ def _folds(case: Case) -> Iterator[Block]:
     if isinstance(interval, Refusal):
         yield Text(opening(f"{interval.reason}."))
         return
-    compared = case.assessment.default not in (None, case.assessment.incumbent)
+    paired = case.assessment.default not in (None, case.assessment.incumbent)
     scale = case.scale
-    what = f"difference of {scale.mean}s, winner − default" if compared else scale.mean
-    write = signed if compared else number
+    what = f"difference of {scale.mean}s, winner − default" if paired else scale.mean
+    write = signed if paired else number
     low, high = map(write, scale.range(interval.lower, interval.upper))
     ends = case.cost(f"{low} to {high}")
     yield Text(

@@ -50,14 +50,14 @@ HAIR = 1e-9
 def plan_section(answer: "PlanAnswer", context: Context) -> Section:
     """Return the recommendation, its alternatives, and what the pilot's allocation wastes."""
     best, hours = answer.best, answer.hours(answer.best)
-    each = f", for each of {best.configurations:,} configurations" * (best.configurations > 1)
+    scope = f", for each of {best.configurations:,} configurations" * (best.configurations > 1)
     time = "" if hours is None else f", {number(hours)} CPU hours"
     goal = {
         "error": f"A standard error of {answer.target:g} takes",
         "bound": f"A bound of {answer.target:g} takes",
         "budget": f"A budget of {answer.target:,g} buys",
     }[answer.goal]
-    lead = f"{goal} {_counts(best)}{each}: {_errors(best, context)}{time}."
+    lead = f"{goal} {_counts(best)}{scope}: {_errors(best, context)}{time}."
     blocks: list[Block] = [Text(_noise(answer)), *_prices(answer), _curve(answer)]
     if answer.if_noisier is not None:
         noisier = f"{_counts(answer.if_noisier)}, {_errors(answer.if_noisier, context)}"
@@ -145,12 +145,12 @@ def _current(current: "Waste", context: Context) -> str:
 
 def _counts(best: "Recommendation") -> str:
     runs, instances = best.runs, best.instances
-    each = f"{runs // instances} each"
+    repeats = f"{runs // instances} each"
     if runs == instances:
-        each = "one each"
+        repeats = "one each"
     elif runs % instances:
-        each = f"{number(runs / instances)} on average"
-    return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {each}"
+        repeats = f"{number(runs / instances)} on average"
+    return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {repeats}"
 
 
 def _errors(best: "Recommendation", context: Context) -> str:
@@ -220,9 +220,9 @@ def show_section(
     elif forecast.instances is None:
         lead = f"Out of reach: {MOST:,} new instances give {power} to show that {claim}."
     else:
-        each = counted(round(runs), "run") + ("" if kind == "solved" else " of both")
+        repeats = counted(round(runs), "run") + ("" if kind == "solved" else " of both")
         instances = counted(forecast.instances, "new instance")
-        lead = f"About {instances}, with {each} on each, give {power} to show that {claim}."
+        lead = f"About {instances}, with {repeats} on each, give {power} to show that {claim}."
     blocks: list[Block] = []
     # For other quantities the share behind the test means nothing to a reader.
     if words.value is percent or kind == "speed-up":

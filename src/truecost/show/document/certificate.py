@@ -217,12 +217,12 @@ def _inverse(bounds: "PaperBounds", inverse: Any) -> Points:
     def count(value: int | None) -> str:
         return "no number" if value is None else f"{value:,}" if value < 10**15 else f"{value:.3e}"
 
-    delta, each = inverse["delta"], counted(inverse["runs_per_instance"], "run")
+    delta, runs = inverse["delta"], counted(inverse["runs_per_instance"], "run")
     points = (
         f"with these runs, at δ = {f'{delta:.4g}' if delta < 1 else 'none below 1'}",
         f"with these runs, for m up to {count(inverse['configurations'])}",
         f"on {counted(bounds.instances, 'instance')}, from N = {count(inverse['runs'])}",
-        f"with {each} per instance, from K = {count(inverse['instances'])}",
+        f"with {runs} per instance, from K = {count(inverse['instances'])}",
     )
     return Points(f"Theorem 2 (Bennett) reaches ε = {inverse['epsilon']:g}", points)
 
@@ -344,16 +344,16 @@ def _statement_row(statement: Statement, case: Case) -> tuple[Cell, ...]:
     few = f"too few {case.assessment.scope.plural}"
     if not math.isfinite(limit):
         few = few if math.isfinite(statement.observed) else UNSOLVED
-        written = few if quantity in ("median", "90th percentile") else NOTHING
+        guaranteed = few if quantity in ("median", "90th percentile") else NOTHING
     elif words.value is percent and not upper and limit < LEAST:
-        written = few if statement.observed > 0 else NOTHING
+        guaranteed = few if statement.observed > 0 else NOTHING
     else:
-        written = words.limit(limit, upper)
+        guaranteed = words.limit(limit, upper)
     # Stopped runs may have taken any time.
     observed, most = words.value(low), words.value(high) if math.isfinite(high) else "more"
     if low < high and observed != most:
         observed += f" to {most}"
     verdict, tone = GRADES[statement.grade]
     verdict = IF_SO.get(grade or "", verdict) if statement.condition is not None else verdict
-    cells = (Cell(statement.observed, observed), Cell(limit, written))
+    cells = (Cell(statement.observed, observed), Cell(limit, guaranteed))
     return (Cell(words.label, words.label), *cells, Cell(verdict, verdict, tone=tone))

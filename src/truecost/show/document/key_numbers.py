@@ -93,9 +93,11 @@ def true_cost(case: Case) -> Fact | None:
     optimism = assessment.optimism
     # Guessed costs, or a single instance, say nothing about new ones; test runs do.
     guess = assessment.costs.guessed[assessment.place]
-    one = len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled != "seed"
+    single_instance = (
+        len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled != "seed"
+    )
     unknown = optimism.source == "unknown" or not math.isfinite(optimism.true_cost)
-    if unknown or ((guess or one) and optimism.source != "test runs"):
+    if unknown or ((guess or single_instance) and optimism.source != "test runs"):
         return None
     training = f"training {scale.noun}"
     corrected = ", corrected for the choice" if optimism.gap else "; no optimism seen"

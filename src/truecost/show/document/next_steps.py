@@ -37,10 +37,10 @@ def next_step(case: Case) -> Section:
     commands = _commands(case)
     # The runs that decide first, then what they would have to be; this audit is on the screen.
     order = (" from-log ", " validate ", " plan ", " info ", " certify ")
-    ranked = [line for word in order for line in commands if word in line[0]]
+    by_use = [line for word in order for line in commands if word in line[0]]
     # A scenario to fill in is no use without the command that reads it.
-    count = 2 if ranked and " from-log " in ranked[0][0] else 1
-    blocks = (Commands(tuple(ranked[:count]), title=""),) if ranked else ()
+    count = 2 if by_use and " from-log " in by_use[0][0] else 1
+    blocks = (Commands(tuple(by_use[:count]), title=""),) if by_use else ()
     return Section("next", "What to do next", steps_of(case)[0], blocks)
 
 
@@ -59,7 +59,7 @@ def recommendation(case: Case, name: str, seconds: float, **options: object) -> 
     use, costs = f"Keep {rival}." if keep else f"Use {winner}.", ""
     if assessment.grade != "better" and {comparison.configuration, default} <= {*assessment.tested}:
         pair = (comparison.configuration, default)
-        ours, theirs = (case.amount(assessment.tested[each]) for each in pair)
+        ours, theirs = (case.amount(assessment.tested[rival_name]) for rival_name in pair)
         where = counted(comparison.instances, "held-out instance")
         costs = f" On {where}, {winner} {case.scale.verb} {ours} and {rival} {theirs}."
     if assessment.grade != "open":

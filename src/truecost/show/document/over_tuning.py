@@ -77,11 +77,11 @@ def more_figures(case: Case, comparison: Comparison) -> Fold:
         case.figure("cactus", "Cactus plot", same, lambda: both, solved=solved),
         case.figure("boxes", f"Spread of {noun}s", quartiles, lambda: grouped),
     ]
-    if (compared := _profiled(case, pair)) is not None:
+    if (profiled := _profiled(case, pair)) is not None:
         title = "Performance profile"
         note = "Share of instances on which a configuration is within a factor of the cheapest."
         # Factors have no unit.
-        draw = drawing("performance_profile", lambda: {"matrix": runs, "configurations": compared})
+        draw = drawing("performance_profile", lambda: {"matrix": runs, "configurations": profiled})
         blocks.insert(2, Figure("performance-profile", title, (note,), draw, page_only=True))
     return Fold("More figures: ECDF, cactus plot, performance profile, box plots", tuple(blocks))
 
@@ -111,10 +111,10 @@ def _profiled(case: Case, pair: dict[str, str]) -> dict[str, str] | None:
     common = counts[[names.index(name) for name in pair.values()]].all(axis=0)
     if not common.any() or not np.nanmin(runs.charged) > 0:
         return None
-    ranked = (assessment.matrix.configurations[place] for place in assessment.costs.order.tolist())
+    by_cost = (assessment.matrix.configurations[place] for place in assessment.costs.order.tolist())
     others = [
         name
-        for name in ranked
+        for name in by_cost
         if name in names and name not in pair.values() and counts[names.index(name)][common].all()
     ]
     return {**pair, **{name: name for name in others[:OTHERS] if name not in pair}}
@@ -273,7 +273,7 @@ def _along(case: Case) -> list[Block]:
     points = case.assessment.over_tuning.along
     if len(points) < 2:
         return []
-    kept = [*points[: MOST // 2], *points[-MOST // 2 :]] if len(points) > MOST else list(points)
+    rows = [*points[: MOST // 2], *points[-MOST // 2 :]] if len(points) > MOST else list(points)
     scale = case.scale
     columns = (
         Column("configuration", "configuration", numbers=False),
@@ -282,8 +282,8 @@ def _along(case: Case) -> list[Block]:
         Column(f"test {scale.noun}", "test-cost"),
     )
     total = counted(len(points), "incumbent")
-    title = f"{len(kept)} of {total} over time" if len(kept) < len(points) else f"{total} over time"
-    table = Table("along", title, columns, tuple(_row(point, scale) for point in kept))
+    title = f"{len(rows)} of {total} over time" if len(rows) < len(points) else f"{total} over time"
+    table = Table("along", title, columns, tuple(_row(point, scale) for point in rows))
     tested = any(math.isfinite(point.true) for point in points)
     note = f"Training {'and test ' if tested else ''}{scale.noun} of every incumbent."
     title, inputs = "Incumbents over time", {"over_tuning": case.assessment.over_tuning}

@@ -29,7 +29,7 @@ def what_was_run(case: Case, top: int = 10) -> Section:
     """Return sizes, origins, outcomes and configurations; a terminal shows the `top` ones."""
     assessment, noun = case.assessment, case.scale.noun
     matrix, utility = assessment.log.matrix, assessment.log.utility
-    configurations, instances, each = matrix.shape
+    configurations, instances, repeats = matrix.shape
     runs, censored = int(assessment.costs.runs.sum()), int(assessment.censored.sum())
     missing = matrix.costs.size - runs
     span, unit, costs = "unknown", "", f"{noun} range unknown"
@@ -39,7 +39,7 @@ def what_was_run(case: Case, top: int = 10) -> Section:
     facts = (
         Fact("configuration", configurations, f"{configurations:,}", "configurations"),
         Fact("instance", instances, f"{instances:,}", "instances"),
-        Fact("runs-each", each, f"{each:,}"),
+        Fact("runs-each", repeats, f"{repeats:,}"),
         Fact("run", runs, f"{runs:,}", "runs"),
         Fact("missing", missing, f"{missing:,}" if missing else "none"),
         *([Fact("censored", censored, f"{censored:,}")] if censored else []),
@@ -64,7 +64,7 @@ def what_was_run(case: Case, top: int = 10) -> Section:
     blocks += [Text(text, aside=True) for text in _notes(case, top)]
     sizes = f"{counted(configurations, 'configuration')} on {counted(instances, 'instance')}"
     gaps = f"{missing:,} missing" if missing else "none missing"
-    lead = f"{counted(runs, 'run')} of {sizes}, up to {each:,} each, {gaps}; {costs}."
+    lead = f"{counted(runs, 'run')} of {sizes}, up to {repeats:,} each, {gaps}; {costs}."
     return Section("run", "What was run?", lead, tuple(blocks))
 
 
@@ -146,8 +146,8 @@ def how_read(case: Case) -> Section | None:
 
 def left_out(assessment: Assessment) -> list[str]:
     """Return what was left out or assumed when the runs were read."""
-    dropped = assessment.log.left_out.items()
-    lines = [f"{counted(count, 'run')} left out: {reason}." for reason, count in dropped]
+    reasons = assessment.log.left_out.items()
+    lines = [f"{counted(count, 'run')} left out: {reason}." for reason, count in reasons]
     return [*lines, *_trained_on(assessment), *assessment.log.notes]
 
 

@@ -356,13 +356,13 @@ def _plan_panel(data: pl.DataFrame, column: str, title: str, tooltip: list[alt.T
         y=alt.Y(f"{column}:Q", title=title, scale=y_scale, axis=y_axis),
     )
     line = base.mark_line(color=theme.BLUE, strokeWidth=1.5)
-    base, one = base.encode(tooltip=tooltip), base.transform_filter("datum.chosen")
+    base, recommended = base.encode(tooltip=tooltip), base.transform_filter("datum.chosen")
     dot: dict[str, Any] = {"filled": True, "opacity": 1}
     others = base.transform_filter("!datum.chosen").mark_point(**dot, size=40, color=theme.BLUE)
     diamond = dot | {"shape": "diamond", "stroke": theme.BLACK, "strokeWidth": 1, "size": 160}
-    mark = one.mark_point(**diamond, color=theme.ORANGE).encode(tooltip=tooltip)
+    mark = recommended.mark_point(**diamond, color=theme.ORANGE).encode(tooltip=tooltip)
     # Away from the nearer end, so that the label is not cut off.
     right = best**2 > min(sizes) * max(sizes)
-    label = one.mark_text(align="right" if right else "left", dy=20, fontSize=11)
+    label = recommended.mark_text(align="right" if right else "left", dy=20, fontSize=11)
     label = label.encode(text=alt.TextValue(f"K = {best:,}, N = {chosen['runs']:,}"))
     return alt.layer(line, others, mark, label).properties(width=250, height=230)

@@ -250,10 +250,10 @@ def paired_differences_chart(
 
     The mean is dashed and its interval shaded; limits that are null are not drawn.
     """
-    one = data.row(0, named=True)
-    limited = one["lower"] is not None and one["upper"] is not None
-    size = one["instances"]
-    values = [0.0, *([one["lower"], one["upper"]] if limited else []), *data["difference"]]
+    summary = data.row(0, named=True)
+    limited = summary["lower"] is not None and summary["upper"] is not None
+    size = summary["instances"]
+    values = [0.0, *([summary["lower"], summary["upper"]] if limited else []), *data["difference"]]
     room = 0.05 * (max(values) - min(values))
     domain = [min(values) - room, max(values) + room]
     scale = alt.Scale(domain=domain, nice=False, reverse=theme.scores())
@@ -263,9 +263,11 @@ def paired_differences_chart(
     zero = theme.rule(0.0, color=theme.BLACK, strokeWidth=0.8).encode(y=fit.y("at"))
     row = data.head(1).select("mean", "lower", "upper", left=0.5, right=pl.col("instances") + 0.5)
     tooltip = [tip("mean:Q", "mean difference over all common instances")]
-    lines = [f"Mean {numbers.signed(theme.displayed(one['mean']))} (dashed)"]
+    lines = [f"Mean {numbers.signed(theme.displayed(summary['mean']))} (dashed)"]
     if limited:
-        limits = numbers.limits(*sorted(theme.displayed(one[end]) for end in ("lower", "upper")))
+        limits = numbers.limits(
+            *sorted(theme.displayed(summary[end]) for end in ("lower", "upper"))
+        )
         level = numbers.confidence(delta)
         # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
         lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")
@@ -278,9 +280,9 @@ def paired_differences_chart(
     thinned = f" {data.height:,} of them are shown." if data.height < size else ""
     return theme.layered(
         [*band, _bars(data, across, fit, unit), zero, mean],
-        f"{one['incumbent']} against {one['default']}, instance by instance",
-        f"The winner costs less on {one['gains']:,} and more on {one['losses']:,} of {size:,} "
-        f"instances.{thinned}",
+        f"{summary['incumbent']} against {summary['default']}, instance by instance",
+        f"The winner costs less on {summary['gains']:,} and more on {summary['losses']:,} of "
+        f"{size:,} instances.{thinned}",
         f"{', '.join(lines)}.",
     )
 

@@ -137,9 +137,9 @@ def _starts(size: int, most: int) -> IntArray:
 def _bins(key: str, starts: IntArray, order: IntArray, names: tuple[str, ...]) -> pl.DataFrame:
     last = np.append(starts[1:], order.size) - 1
     ends = [(names[order[a]], names[order[b]]) for a, b in zip(starts, last, strict=True)]
-    named = [one if one == other else f"{one} … {other}" for one, other in ends]
+    labels = [first if first == final else f"{first} … {final}" for first, final in ends]
     places = np.arange(starts.size)
-    return pl.DataFrame({key: places, "first": starts + 1, "last": last + 1, "name": named})
+    return pl.DataFrame({key: places, "first": starts + 1, "last": last + 1, "name": labels})
 
 
 NOISE = Series(

@@ -34,8 +34,8 @@ def thinned(table: pl.DataFrame, most: int) -> tuple[Kind, pl.DataFrame]:
             f"Expected a table of a sweep, whose first column is m, n or k, got {against!r}."
         )
     values = table[against].to_numpy()
-    wanted = np.geomspace(values[0], values[-1], most)
-    places = np.unique(np.abs(values[:, np.newaxis] - wanted).argmin(axis=0))
+    spaced = np.geomspace(values[0], values[-1], most)
+    places = np.unique(np.abs(values[:, np.newaxis] - spaced).argmin(axis=0))
     return cast(Kind, against), table[places]
 
 
