@@ -1115,3 +1115,13 @@ def test_proposals_narrow_as_the_budget_is_spent() -> None:
     assert spreads[0] > 0.2
     assert spreads[1] == pytest.approx(0.5 * 0.1**0.5, rel=0.2)
     assert spreads[2] == pytest.approx(0.05, rel=0.2)
+
+
+def test_many_workers_for_few_runs_are_warned_about(tmp_path: Path) -> None:
+    """Who gives a small budget to a large cluster would not learn what that costs."""
+    toy(tmp_path, 6, limits=FAR)
+    words = ["scenario.toml", "--budget=24runs", "--no-pin"]
+    few = truecost("configure", *words, "--workers=2", "--journal=few.db", folder=tmp_path)
+    many = truecost("configure", *words, "--workers=9", "--journal=many.db", folder=tmp_path)
+    warning = "fewer than 80 runs per worker"
+    assert [warning in ended.stdout for ended in (few, many)] == [False, True]
