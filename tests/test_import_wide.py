@@ -168,6 +168,16 @@ def test_empty_cells(tmp_path: Path) -> None:
     assert matrix.costs[:, :, 0].tolist() == [[1, 10], [10, 2]]
 
 
+def test_totals_are_no_instances(tmp_path: Path) -> None:
+    """The sum below a table would count as its hardest instance, and the virtual best solver win."""
+    text = "instance,s1,s2,VBS\na,1,2,1\nb,4,3,3\nc,5,6,5\nTotal,10,11,9\n"
+    (tmp_path / "wide.csv").write_text(text)
+    log = import_runs(tmp_path / "wide.csv")
+    assert log.matrix.instances == ("a", "b", "c")
+    assert log.matrix.configurations == ("s1", "s2")
+    assert "Left out, since they sum up others: Total, VBS." in log.notes
+
+
 def test_long_tables_stay_long(tmp_path: Path) -> None:
     """A table with a row for every run would be read as one with a column for every solver."""
     path = tmp_path / "runs.csv"

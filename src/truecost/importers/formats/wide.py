@@ -31,6 +31,11 @@ NUMBER = r"(?i)^[+-]?(\d[\d,]*\.?\d*|[.,]\d+)(e[+-]?\d+)?$|^[+-]?inf(inity)?$"
 FILE = re.compile(r"/|\.\w{2,4}$")
 # Numbers of the rows, which spreadsheets and pandas add.
 COUNTER = re.compile(r"(?i)|unnamed: \d+|index|row|#")
+# Rows and columns that spreadsheets and competitions add to those of instances and solvers.
+SUMMARIES = frozenset({
+    "total", "sum", "mean", "average", "avg", "median", "vbs", "virtual_best",
+    "virtual_best_solver",
+})  # fmt: skip
 # As many rows are looked at to recognise one.
 ROWS = 20
 # The largest value, if this many cells and this share of them have it: not solved.
@@ -109,7 +114,10 @@ def _read(source: Any, options: Options) -> Import:
         raise InputError(
             "expected a column that names the instances or the solvers, and rows, in a wide table."
         )
-    numbers = _costs(table, key)
+    labels_of_rows = [str(name) for name in table[key]]
+    table = table.filter(pl.Series([not _is_summary(name) for name in labels_of_rows]))
+    costs = _costs(table, key)
+    numbers = [name for name in costs if not _is_summary(name)]
     if len(numbers) < 2:
         raise InputError(
             "expected a column of numbers for every solver, or for every instance, got "
@@ -134,7 +142,9 @@ def _read(source: Any, options: Options) -> Import:
         f"A wide table: every row is {_a(by_row)}, named in the column {key or '1'}, and every "
         f"other column {_a(by_column)}."
     ]
-    if left_out := sorted({*table.columns} - {*roles, *numbers, ""}):
+    if summaries := [name for name in (*labels_of_rows, *costs) if _is_summary(name)]:
+        notes.append(f"Left out, since they sum up others: {', '.join(summaries):.200}.")
+    if left_out := sorted({*table.columns} - {*roles, *costs, ""}):
         notes.append(f"Columns without costs are left out: {', '.join(left_out):.200}.")
     options, cutoff_notes = _unsolved(longtable.numbers(long, "cost"), options)
     empty = long.filter(pl.col("cost").is_null())
@@ -154,6 +164,10 @@ def _read(source: Any, options: Options) -> Import:
         notes=(*notes, *cutoff_notes, *log.notes),
         columns={by_row: key},
     )
+
+
+def _is_summary(name: str) -> bool:
+    return frames.plain_name(name) in SUMMARIES
 
 
 def _a(noun: str) -> str:
