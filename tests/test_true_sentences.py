@@ -834,6 +834,17 @@ def test_scores_are_shown_as_scores(tmp_path: Path) -> None:
     assert plain["incumbent"]["training_cost"] < 0
 
 
+def test_captions_of_scores_point_the_right_way(tmp_path: Path) -> None:
+    """A caption would call the lower of two curves of scores the better one, and look for optimism
+    on the wrong side of the diagonal.
+    """
+    for maximise, better, side in ((True, "higher", "Below"), (False, "lower", "Above")):
+        log = scored(tmp_path / "runs.csv", maximise=maximise, low=0, high=1)
+        figures = report(assess(log, chosen="from-list")).figures
+        assert f"{better} and longer is better" in figures["cactus"].notes[0]
+        assert f"{side} the diagonal, the training" in figures["split"].notes[0]
+
+
 def test_a_lower_limit_of_a_score_is_rounded_down(tmp_path: Path) -> None:
     """A guaranteed score would be rounded up, beyond what is guaranteed."""
     assessment = assess(scored(tmp_path / "runs.csv", low=0, high=1), chosen="from-list")

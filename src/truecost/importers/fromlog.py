@@ -232,7 +232,9 @@ def _smac(
         "limits": [f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}"],
         "metric": _metric(log, None),
     }
-    source = f"{folder.name}: SMAC3 does not say how its target is run. Fill that in."
+    # The last folder alone is SMAC3's seed.
+    name = "/".join(folder.resolve().parts[-2:])
+    source = f"{name}: SMAC3 does not say how its target is run. Fill that in."
     text = _scenario(source, str(options.get("name") or folder.name), tables)
     facts = {
         "fill_in": True,

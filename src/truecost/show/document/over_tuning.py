@@ -70,7 +70,7 @@ def more_figures(case: Case, comparison: Comparison) -> Fold:
     grouped = {**both, "families": _families_of(runs)}
     title = "Runs finished within a cost" if noun == "cost" else f"Distribution of {noun}s"
     best = "Dotted: the best configuration of each instance, chosen with hindsight."
-    same = "The same runs: lower and longer is better."
+    same = f"The same runs: {case.scale.lower} and longer is better."
     quartiles, solved = "Quartiles, medians and extremes.", runs.tells_solved
     blocks: list[Block] = [
         case.figure("ecdf", title, best, lambda: both, band=_band(case, comparison), solved=solved),
@@ -97,8 +97,8 @@ def leaders(case: Case) -> list[Figure]:
         return []
     inputs = {"matrix": runs, "configurations": {name: name for name in names}}
     note = (
-        "Lower and longer is better. Dotted: the best configuration of each instance, chosen with "
-        "hindsight."
+        f"{opening(case.scale.lower)} and longer is better. Dotted: the best configuration of each "
+        "instance, chosen with hindsight."
     )
     title = f"Cactus plot of the best {len(names)}"
     return [case.figure("cactus", title, note, lambda: inputs, solved=runs.tells_solved)]
@@ -260,8 +260,9 @@ def _split(case: Case) -> list[Block]:
     if matrix.censored.any():
         return []  # what these runs cost is not known
     scale = case.scale
+    side = "Above" if scale.sign > 0 else "Below"
     note = (
-        f"Each point is a configuration. Above the diagonal, the training {scale.noun} was too "
+        f"Each point is a configuration. {side} the diagonal, the training {scale.noun} was too "
         f"{scale.low}; winners usually land there, more so with fewer runs."
     )
     title = f"One random split: training against test {scale.noun}"
