@@ -840,7 +840,7 @@ def test_captions_of_scores_point_the_right_way(tmp_path: Path) -> None:
     """
     for maximise, better, side in ((True, "higher", "Below"), (False, "lower", "Above")):
         log = scored(tmp_path / "runs.csv", maximise=maximise, low=0, high=1)
-        figures = report(assess(log, chosen="from-list")).figures
+        figures = report(log, chosen="from-list", configuration="c3").figures
         assert f"{better} and longer is better" in figures["cactus"].notes[0]
         assert f"{side} the diagonal, the training" in figures["split"].notes[0]
 
