@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix.files import fields_of, without_preamble
-from truecost.runs import NO_SEED, NO_STATUS, Status
+from truecost.runs import NO_SEED, NO_STATUS, Status, number_or_nan
 
 COLUMNS = (
     "configuration", "instance", "cost", "run", "seed", "status", "low", "high", "cutoff",
@@ -396,15 +396,13 @@ def end_of_range(table: pl.DataFrame, name: str, given: float | None) -> float:
     return float(values[0])
 
 
-def family_labels(
-    table: pl.DataFrame, instance: IntArray, number: int, name: str = "family"
-) -> list[str] | None:
+def family_labels(table: pl.DataFrame, instance: IntArray, number: int) -> list[str] | None:
     """The family of each instance, given the instance of each row; None without the
     column. One instance has one family.
     """
-    if name not in table.columns:
+    if "family" not in table.columns:
         return None
-    labels = _without_gaps(table[name].cast(pl.String), "a family")
+    labels = _without_gaps(table["family"].cast(pl.String), "a family")
     rows = pl.DataFrame({"instance": instance, "family": labels}).unique()
     if rows.height != number:
         again = rows.filter(pl.col("instance").is_duplicated())["instance"][0]
@@ -415,19 +413,22 @@ def family_labels(
 
 def cutoff_of(table: pl.DataFrame) -> float | None:
     """The one cutoff of all runs in the column of that name; None where it holds anything else."""
-    column = table["cutoff"].unique() if "cutoff" in table.columns else pl.Series(dtype=pl.Float64)
-    known = column.len() == 1 and (column.dtype == pl.String or column.dtype.is_numeric())
-    value = column.cast(pl.Float64, strict=False)[0] if known else None
-    return float(value) if value is not None and 0 < value < math.inf else None
+    value = number_or_nan(_only(table, "cutoff"))
+    return value if 0 < value < math.inf else None
 
 
 def utility_of(table: pl.DataFrame) -> str | None:
     """The one utility named in every row of the column of that name, such as half-life=60; None
     where it holds others.
     """
-    column = table["utility"].unique() if "utility" in table.columns else pl.Series(dtype=pl.String)
-    value = column[0] if column.len() == 1 and column.dtype == pl.String else None
-    return str(value) if value is not None and "=" in value else None
+    value = _only(table, "utility")
+    return value if isinstance(value, str) and "=" in value else None
+
+
+def _only(table: pl.DataFrame, name: str) -> Any:
+    """What stands in every row of a column; None where there is none, or it holds several."""
+    values = table[name].unique().to_list() if name in table.columns else []
+    return values[0] if len(values) == 1 else None
 
 
 def _known(end: float) -> float | None:
