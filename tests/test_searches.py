@@ -84,6 +84,25 @@ def test_scores_stay_scores() -> None:
         side_by_side([first, minimised], ["s1", "s2"])
 
 
+@pytest.mark.parametrize(("instances", "by_chance"), [(2, True), (5, True), (6, False)])
+def test_equal_differences_are_no_proof(instances: int, by_chance: bool) -> None:
+    """A difference of 1 on both of two instances would be more than chance explains."""
+    base = log([[5, 5, 5]], [0.0], "1")
+    names = [f"i{place}" for place in range(instances)]
+    first, second = (
+        replace(
+            base,
+            matrix=CostMatrix(
+                [[cost] * instances, [3 - cost] * instances], ["1", "2"], names, 0, 9
+            ),
+            parameters={"1": {"x": cost}, "2": {"x": 3 - cost}},
+        )
+        for cost in (1.0, 2.0)
+    )
+    searches = side_by_side([first, second], ["s1", "s2"]).searches
+    assert [search.by_chance for search in searches] == [True, by_chance]
+
+
 def test_several_logs_on_the_command_line(tmp_path: Path) -> None:
     """A second log would be passed over, or a folder of several be refused."""
     for seed in ("0", "1"):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from truecost.errors import InputError
-from truecost.judge.costs import instance_means
+from truecost.judge.costs import NOTHING, instance_means
 from truecost.judge.evidence import incumbent_of
 from truecost.matrix import CostMatrix
 from truecost.matrix.imported import Import, Scalar
@@ -228,12 +228,17 @@ def _compared(
     costs = shared.mean(axis=1) if number else np.full(len(ends), np.nan)
     best = int(np.argmin(costs)) if number else 0
     # Everyone is compared with the best: the level is shared out, and the few instances count.
-    level = 1 - 0.025 / max(len(logs) - 1, 1)
-    most = stdtrit(number - 1, level) if number > 1 else np.nan
+    tail = 0.025 / max(len(logs) - 1, 1)
+    most = stdtrit(number - 1, 1 - tail) if number > 1 else np.nan
     searches = []
     for place, (log, name, end) in enumerate(zip(logs, names, ends, strict=True)):
         differences = shared[place] - shared[best]
         error = differences.std(ddof=1) / np.sqrt(number) if number > 1 else np.nan
+        by_chance = bool(differences.mean() <= most * error) if error >= 0 else None
+        if number > 1 and np.ptp(differences) <= NOTHING * np.abs(shared).max():
+            # A t-test takes two equal differences for proof; that all n have one sign is chance in
+            # 2^(1 − n) of all cases.
+            by_chance = not differences.any() or 2.0 ** (1 - number) > 2 * tail
         alone = log.matrix.select(configurations=[incumbent_of(log.matrix, log.trajectory)])
         costs_here, used = instance_means(alone)
         searches.append(
@@ -246,7 +251,7 @@ def _compared(
                 common_instances=number,
                 difference=float(differences.mean()) if number else float("nan"),
                 standard_error=float(error),
-                by_chance=bool(differences.mean() <= most * error) if error >= 0 else None,
+                by_chance=by_chance,
             )
         )
     return searches
