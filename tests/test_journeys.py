@@ -84,6 +84,36 @@ def test_merging_sets_nothing_aside(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*set-aside*"))
 
 
+def test_a_merge_that_cannot_be_leaves_nothing(tmp_path: Path) -> None:
+    """A misspelt part would leave an empty journal behind."""
+    words = ("gather", written(tmp_path), "--journal", tmp_path / "x.db", *FAST)
+    assert run(*words, "--merge", tmp_path / "missing.db").returncode == 2
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_files_are_kept_of_instances_of_any_name(tmp_path: Path) -> None:
+    """A name of dots would lead out of the folder of a run, and a long one end every attempt."""
+    names = ["..", ".", "a/b", "ü" * 60 + "1", "ü" * 60 + "2"]
+    scenario = Scenario.read(
+        written(
+            tmp_path,
+            target={
+                "kind": "command",
+                "command": ["sh", "-c", "echo $0 > proof", "{instance}", "{arguments}"],
+                "own_folder": True,
+                "keep": ["proof"],
+            },
+            answer={},
+            metric={"kind": "par"},
+            instances={"names": names},
+        )
+    )
+    gather(scenario, tmp_path / "x.db", configurations=1, runs=1, pool=1, pin=False)
+    folder = tmp_path / "x.db.files" / scenario.space.default().name
+    proofs = [path.read_text().strip() for path in folder.glob("*/0/proof")]
+    assert sorted(proofs) == sorted(names)
+
+
 def test_a_journal_may_have_any_name(tmp_path: Path) -> None:
     """`:memory:`, which means something to SQLite, would lose every run."""
     written(tmp_path)

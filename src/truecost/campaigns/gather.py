@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Unpack
 
 import numpy as np
@@ -14,6 +15,7 @@ from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution, Progress
 from truecost.errors import InputError
 from truecost.journal.design import RunDesign
+from truecost.journal.file import check_header
 from truecost.journal.journal import DEFAULT, GIVEN, Journal
 from truecost.journal.merging import take
 from truecost.running.pools.task import Finished, Task
@@ -117,6 +119,9 @@ def merge(
     Each run is taken once, however often it is there; what is not in the journal's own design waits
     for a `gather` that asks for it.
     """
+    # Before a journal is begun, in which nothing would be.
+    for part in parts:
+        check_header(Path(part))
     new = 0
     with Journal.write(journal, scenario) as book:
         for part in parts:
@@ -246,6 +251,7 @@ def _forecast(campaign: Campaign, planned: int, left: int) -> GatherForecast:
     table, limits = campaign.book.table(), campaign.scenario.limits
     workers = campaign.pool.workers
     mean, pilot, error = float(table.cpu.mean()), len(table.cpu), math.inf
+    # A single run says nothing of how runs differ.
     if pilot > 1:
         error = 1.96 * float(table.cpu.std(ddof=1)) / math.sqrt(pilot)
     most = limits.cpu or limits.wall or math.inf

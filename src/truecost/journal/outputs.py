@@ -3,7 +3,9 @@ machines.
 """
 
 import contextlib
+import hashlib
 import json
+import re
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from truecost.runs import Run, Status
 
 # Bytes of output of failed runs that a journal keeps in all; and of files of runs.
 MOST_OUTPUT, MOST_FILES = 64_000_000, 10_000_000_000
+LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +77,7 @@ class Outputs:
         if self._files is None:
             sizes = [path.stat().st_size for path in self.folder.rglob("*") if path.is_file()]
             self._files = MOST_FILES - sum(sizes)
-        names = (run.configuration, run.instance, str(run.number))
-        folder = self.folder.joinpath(*(quote(name, safe="") for name in names))
+        folder = self.folder / run.configuration / folder_name(run.instance) / str(run.number)
         for name, content in run.outcome.files.items():
             if len(content) > self._files:
                 continue
@@ -89,6 +91,17 @@ class Outputs:
                     f"{path}: {error.strerror}: runs in the journal are safe; make room and start "
                     "again, or leave out keep in [target]."
                 ) from error
+
+
+def folder_name(name: str) -> str:
+    """The name of an instance as that of a folder."""
+    # Dots in front would name another folder, or hide this one.
+    text = re.sub(r"^\.", "%2E", quote(name, safe=""))
+    if len(text) <= LONGEST_NAME:
+        return text
+    # No file system has longer ones; the digest distinguishes those that begin alike.
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{text[: LONGEST_NAME - 17]}-{digest}"
 
 
 def require(connection: sqlite3.Connection, table: str) -> None:
