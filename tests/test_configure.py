@@ -873,7 +873,7 @@ def test_another_search_is_refused(tmp_path: Path) -> None:
         )
     with pytest.raises(InputError, match="expected a `budget` for a new search"):
         configure(scenario, tmp_path / "new.db", **options)
-    with pytest.raises(InputError, match="expected delta between 0 and 1"):
+    with pytest.raises(InputError, match="Expected `delta` between 0 and 1"):
         configure(scenario, tmp_path / "s.db", delta=1.0, **options)
 
 

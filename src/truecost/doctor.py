@@ -72,13 +72,13 @@ def _limits() -> list[Finding]:
     try:
         # A supervisor of its own says what the runs of a campaign would have.
         with Slot() as slot:
-            active = set(slot.method.split("+"))
+            methods = set(slot.method.split("+"))
     except TruecostError as error:
         return [Finding(area="limits", name="supervisor", there=False, detail=str(error))]
     looked_for = (
         (
             "control group",
-            "cgroup" in active,
+            "cgroup" in methods,
             "CPU time of a whole process tree, exactly",
             "none can be made: CPU time is sampled and may miss children nobody waits for; "
             f"{REMEDY}",
@@ -87,32 +87,32 @@ def _limits() -> list[Finding]:
             "memory limit",
             True,
             "by the kernel (control group)"
-            if "memory" in active
+            if "memory" in methods
             else "by looking every 10 ms: resident size, /dev/shm and memory files; a run may "
             f"overshoot meanwhile; for a limit by the kernel {REMEDY}",
             "",
         ),
         (
             "number of processes",
-            "processes" in active,
+            "processes" in methods,
             f"at most {PROCESSES:,} a run",
             f"not limited: a fork bomb fills the machine until its run is over; {REMEDY}",
         ),
         (
             "PID namespace",
-            "namespace" in active,
+            "namespace" in methods,
             "no process of a run outlives it",
             "none can be made: a process that detaches itself may outlive a killed supervisor",
         ),
         (
             "process numbers",
-            "pids" in active,
+            "pids" in methods,
             "no two concurrent runs share one",
             "shared: files named after $$ may collide; set own_folder = true in [target]",
         ),
         (
             "private /tmp and /dev/shm",
-            "tmp" in active,
+            "tmp" in methods,
             "every run has its own",
             "shared by all runs: allow user namespaces (sysctl user.max_user_namespaces), or start "
             "as root",
@@ -131,20 +131,21 @@ def _limits() -> list[Finding]:
         ),
     )
     return [
-        Finding(area="limits", name=name, there=there, detail=good if there else bad)
-        for name, there, good, bad in looked_for
+        Finding(area="limits", name=name, there=active, detail=good if active else bad)
+        for name, active, good, bad in looked_for
     ]
 
 
 def _solvers() -> list[Finding]:
     findings = []
     for name, (program, distribution) in SOLVERS.items():
+        # A program on PATH goes before the one of a package.
         path, version = shutil.which(program), _version(distribution)
         detail = path or f"neither {program} on PATH nor the package {distribution}"
         if version and not path:
             detail = f"in the package {distribution} {version}"
-        there = bool(path or version)
-        findings.append(Finding(area="solvers", name=name, there=there, detail=detail))
+        available = bool(path or version)
+        findings.append(Finding(area="solvers", name=name, there=available, detail=detail))
     return findings
 
 
@@ -181,6 +182,7 @@ def _subreaper() -> bool:
 
 def _clock_of_process() -> bool:
     try:
+        # The clock of a process by its number, as the kernel has it.
         time.clock_gettime((~os.getpid() << 3) | 2)
     except (OSError, AttributeError):
         return False

@@ -47,5 +47,6 @@ class Budget:
     def __str__(self) -> str:
         if self.unit == "runs":
             return f"{self.amount:,.0f} run{'s' if self.amount > 1 else ''}"
+        # The largest unit of which there are two.
         name = next((name for name in ("d", "h", "min") if self.amount >= 2 * SECONDS[name]), "s")
         return f"{self.amount / SECONDS[name]:,.4g} {name}"

@@ -102,6 +102,7 @@ def guessed_losses(
         try:
             rest = changed(space, default, [*changes[:place], *changes[place + 1 :]])
         except InputError:
+            # What cannot be undone alone is not seen to matter.
             rest = everything
         without.append(rest)
     effects = learner.predict([everything, *without])

@@ -29,7 +29,7 @@ from truecost.campaigns.recorded import refuse_missing
 from truecost.campaigns.search import Policy, Search
 from truecost.campaigns.spending import KEPT
 from truecost.campaigns.terms import SCOPES
-from truecost.errors import InputError
+from truecost.errors import InputError, check_share
 from truecost.journal import searchlog
 from truecost.journal.design import refuse_changes
 from truecost.journal.journal import Journal
@@ -164,8 +164,7 @@ def configure(
     >>> tc.configure(scenario, "search.db", budget="30runs", seed=1).runs <= 30
     True
     """
-    if not 0 < delta < 1:
-        raise InputError(f"expected delta between 0 and 1, got {delta:g}.")
+    check_share(delta, "`delta`")
     if margin is not None:
         Margin.parse(margin)
     statement = {"margin": margin, "sampled": sampled, "about": about}
@@ -198,6 +197,7 @@ def starting_points(log: Import, space: Space) -> list[Configuration]:
         ]
     )
     names = list(matrix.configurations)
+    # Of many configurations with few runs one looks best by luck.
     enough = runs[names.index(incumbent)] / 2 if incumbent in names else runs.max(initial=0) / 2
     ranked = [
         names[place] for place in np.argsort(means, kind="stable") if runs[place] >= max(enough, 1)
@@ -246,6 +246,7 @@ def settings_for(
         )
     units = _units(scenario, sampled)
     order = np.random.default_rng([seed, SPLIT]).permutation(len(units))
+    # A single one cannot be split.
     least = max(1, round(len(units) / HELD_OUT)) if len(units) > 1 else 0
     # More runs on the same instances hardly tighten a limit, more instances do: as many as there
     # will be runs for.

@@ -25,7 +25,7 @@ from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.changes import Change, changed, changes_between, guessed_losses
 from truecost.campaigns.recorded import Runner, refuse_missing
 from truecost.campaigns.terms import contestants_of, unseen
-from truecost.errors import InputError
+from truecost.errors import InputError, check_share
 from truecost.journal import searchlog
 from truecost.journal.design import refuse_changes
 from truecost.journal.searchlog import Settings
@@ -172,8 +172,7 @@ def explain(
     >>> tc.explain(log, scenario, "why.db", configuration=winner, budget="40runs").runs <= 40
     True
     """
-    if not 0 < delta < 1:
-        raise InputError(f"Expected `delta` between 0 and 1, got {delta:g}.")
+    check_share(delta, "`delta`")
     if not 0 <= tolerance < 1:
         raise InputError(f"Expected `tolerance` from 0 to below 1, got {tolerance:g}.")
     if not np.isfinite(scenario.metric.range()).all():
@@ -369,7 +368,7 @@ class _Study:
         # What the space forbids costs the most there is.
         high = self._campaign.scenario.metric.range()[1]
         configurations = [self._configuration(made) for made in sets]
-        allowed = [one for one in configurations if one is not None]
+        allowed = [configuration for configuration in configurations if configuration is not None]
         wanted = {
             (configuration.name, position): self._runner.task(
                 configuration,
@@ -396,6 +395,7 @@ class _Study:
 
     def _affords(self, runs: int, share: float) -> bool:
         runner = self._runner
+        # Before the first run nobody knows what one takes.
         mean = runner.spent / runner.made if runner.made else 0.0
         if self._settings.unit == "runs":
             mean = 1.0

@@ -65,8 +65,10 @@ class Runner:
         by_name = {instance.name: instance for instance in campaign.scenario.instances}
         self.training: list[Instance] = [by_name[name] for name in settings.training]
         self.held_out: list[Instance] = [by_name[name] for name in settings.held_out]
-        instances = {one.name: one for one in (*self.training, *self.held_out)}.values()
-        design = RunDesign(configurations=(), instances=tuple(instances), runs=settings.runs)
+        # About these instances, those that judge are those that train.
+        names = dict.fromkeys((*settings.training, *settings.held_out))
+        instances = tuple(by_name[name] for name in names)
+        design = RunDesign(configurations=(), instances=instances, runs=settings.runs)
         campaign.book.begin(design, campaign.scenario.metric)
         # In the order in which results were used.
         self._known = searchlog.recorded(campaign.book)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.campaigns.budget import Budget
-from truecost.errors import InputError
+from truecost.errors import InputError, check_share
 from truecost.journal import validationlog
 from truecost.journal.design import refuse_changes
 from truecost.journal.journal import Journal
@@ -130,6 +130,7 @@ def _labelled(
         replace(instance, extras={**instance.extras, FAMILY: label}) for instance, label in pairs
     ]
     used = log.matrix.instances
+    # A log whose files lie in one folder has one family: that folder.
     if families == FOLDER and len({Path(name).parent for name in used}) == 1:
         return named, tuple(Path(name).parent.name or "." for name in used)
     return named, families_of(used, families)
@@ -221,8 +222,7 @@ class Request:
     population: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.delta < 1:
-            raise InputError(f"expected delta between 0 and 1, got {self.delta:g}.")
+        check_share(self.delta, "`delta`")
         if self.primary not in (None, "mean", "wins"):
             raise InputError(f"expected `primary` to be mean or wins, got {self.primary!r}.")
         if self.runs is not None and self.runs < 1:
@@ -306,7 +306,7 @@ def terms_for(scenario: Scenario, entry: Entry, budget: Budget, asked: Request) 
     return Terms(
         winner=entry.winner.configuration.name,
         default=entry.default.configuration.name,
-        names={one.configuration.name: one.name for one in (entry.winner, entry.default)},
+        names={who.name: name for name, who in (entry.winner, entry.default)},
         runs=runs,
         planned=planned if budget.unit == "runs" else min(planned, PLANNED),
         delta=asked.delta,
@@ -388,9 +388,8 @@ def training_runs(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
             f"[{low:g}, {high:g}]: change [metric] (if validate wrote the file, remove it: it is "
             "written again), or say what the log's costs are (`low`, `high`, `cutoff`, `par`)."
         )
-    new = [
-        one.name for one in (entry.winner, entry.default) if one.name not in matrix.configurations
-    ]
+    known_names = matrix.configurations
+    new = [name for name, _ in (entry.winner, entry.default) if name not in known_names]
 
     def padded(values: NDArray[Any] | None, missing: float) -> NDArray[Any] | None:
         more = ((0, len(new)), (0, 0), (0, 0))
@@ -398,7 +397,7 @@ def training_runs(log: Import, scenario: Scenario, entry: Entry) -> CostMatrix:
 
     return matrix.replace(
         costs=padded(matrix.costs, np.nan),
-        configurations=[*matrix.configurations, *new],
+        configurations=[*known_names, *new],
         low=low,
         high=high,
         statuses=padded(matrix.statuses, NO_STATUS),

@@ -346,5 +346,6 @@ class _Watch:
         """How many more pairs the budget allows, by what those so far took."""
         if self._budget.unit == "runs":
             return self._most() - pairs
+        # Runs that take no time do not limit how many follow.
         price = self.spent(pairs) / pairs
         return int(min(self._budget.amount / price - pairs, 1e9)) if price else 10**9

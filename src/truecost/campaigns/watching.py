@@ -57,6 +57,7 @@ def _pace(journal: Journal) -> dict[str, Any]:
     if first is None:
         return {"last_run": None, "runs_per_minute": None}
     seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+    # Times are kept in whole seconds: quick runs have no rate.
     return {"last_run": last, "runs_per_minute": 60 * number / seconds if seconds else None}
 
 

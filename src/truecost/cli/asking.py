@@ -47,6 +47,7 @@ def _target(source: Source, log: "Import | None") -> dict[str, object]:
     if log is not None and log.kind == "irace" and log.obstacle is None:
         known = log.trajectory.default is not None or source.default is not None
         return {} if known else {"default": log.matrix.configurations[0]}
+    # Where `scenario from-log` writes it, which the same document advises.
     folder = f"{source.stem}-scenario/" if log is not None and log.kind == "smac" else ""
     return {"scenario": f"{folder}scenario.toml"}
 
@@ -90,6 +91,7 @@ def _usual_unit(source: Source, log: "Import | None") -> str:
     """What a unit of cost is called where nobody says: seconds, or penalised ones, where costs are
     running times.
     """
+    # Examples are matrices, which keep no unit.
     if source.is_example and source.utility is None:
         return "PAR10 s"
     matrix = None if log is None else log.matrix
@@ -282,6 +284,7 @@ def report(
         check_out(latex, source.runs, question.test)
     with steps("the runs", quiet=quiet) as tell:
         searches = searches_of(source, others)
+        # `searches_of` has settled the default.
         together = source if searches is None else replace(source, default=None)
         assessment = assessed(together, question, None if searches is None else searches.log)
         about = context(source, question, unit=unit, title=title, log=assessment.log)
@@ -294,6 +297,7 @@ def report(
         print_line(page.more)
         for note in left_out(assessment):
             print_line(note, "aside")
+        # Whoever is to mail it wants to know.
         size = path.stat().st_size / 1e6
         print_line(f"{path} has the whole report: {size:.1f} MB, opens in any browser.")
         if latex is not None:

@@ -48,10 +48,12 @@ def read_scenario(path: Path, quiet: bool) -> "Scenario":
     """
     from truecost.running.scenario import Scenario
 
+    # Built-in scenarios have names without folders and endings.
     if path.exists() or len(path.parts) != 1 or path.suffix:
         return Scenario.read(path)
     from truecost import library
 
+    # Built in or misspelt: there is no file of that name.
     if path.name not in library.list_names():
         known = library.list_names()
         raise InputError(
@@ -146,6 +148,7 @@ def campaign(
                 meter.tell(
                     now.share,
                     count=now.runs,
+                    # A budget in seconds says nothing of how many runs there will be.
                     total=int(now.budget.amount) if now.budget.unit == "runs" else None,
                     cpu=now.cpu,
                     note=" · ".join(

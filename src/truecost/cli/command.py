@@ -123,7 +123,7 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
 
     # Typer reads signature and annotations, and calls with keywords.
     call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    call.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    call.__annotations__ = {name: item.annotation for name, item in parameters.items()}
     return call
 
 
@@ -174,13 +174,14 @@ def _words(parameter: Any, value: Any) -> list[str]:
     on, off = _flags(parameter)
     if parameter.param_type_name == "argument":
         text = _word(value)
+        # A dash in front would make an option of it.
         return [f"./{text}" if text.startswith("-") else text]
     if isinstance(value, bool):
         return [on] if value else [off] if off is not None else []
     if parameter.nargs > 1:
         return [on, *map(_word, value)]
-    several = value if isinstance(value, list | tuple) else [value]
-    return [f"{on}={_word(each)}" for each in several]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [f"{on}={_word(item)}" for item in values]
 
 
 def _word(value: Any) -> str:

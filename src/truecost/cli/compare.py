@@ -69,7 +69,7 @@ def compare(
     # Without a margin, no worse means not a bit worse.
     if margin is None and require is Require.NO_WORSE:
         margin = "0%"
-    paths, names = zip(*(_split(str(each)) for each in (source.runs, new)), strict=True)
+    paths, names = zip(*map(_split, (str(source.runs), new)), strict=True)
     logs = [replace(source, runs=path).read() for path in paths]
     assessment = verbs.compare(
         *logs,

@@ -211,6 +211,7 @@ def _print(configured: "Configured", scenario: "Scenario", path: Path, file: obj
     print_line(use.lead, "good" if assessment.better else "open")
     document = audited(assessment, about)
     print_line(document.more)
+    # Of the guarantees one sentence; the rest is a command away.
     print_line(next(section.lead for section in document.sections if section.name == "sure"))
     untested = configured.untested
     notes = [] if untested is None else [f"no held-out runs: {untested}."]
@@ -228,9 +229,10 @@ def _print_configuration(configured: "Configured", scenario: "Scenario") -> None
     recommended = configured.recommended
     if incumbent.name == default.name:
         print_line(f"Configuration {incumbent.name}: the default; nothing better was found.")
+    # Values of a winner that is not recommended would be taken for advice.
     elif recommended.name != default.name:
         rows = [
-            [name, *(str(each.values.get(name, "–")) for each in (incumbent, default))]
+            [name, *(str(item.values.get(name, "–")) for item in (incumbent, default))]
             for name in dict.fromkeys((*incumbent.values, *default.values))
             if incumbent.values.get(name) != default.values.get(name)
         ]
@@ -389,6 +391,7 @@ def _together(changes: "Sequence[Change]") -> str:
     """The changes of one step in words; of many, the first few and their number."""
     if len(changes) <= MOST_TOGETHER:
         return _changes_text(*changes)
+    # One less, since a line says that these are examples.
     few = _changes_text(*changes[: MOST_TOGETHER - 1])
     return f"{counted(len(changes), 'change')} that were not tried one by one, such as {few}"
 
@@ -401,19 +404,15 @@ def _explanation(explanation: "Explanation", scenario: "Scenario", path: Path) -
             ("simplified_against_incumbent", explanation.against_incumbent),
         )
     }
+    plain = ("scenario", "complete", "changes", "kept", "path", "delta", "runs")
+    costs = {
+        name: getattr(explanation, f"{name}_cost")
+        for name in ("default", "incumbent", "simplified")
+    }
     return {
         "journal": path,
-        "scenario": explanation.scenario,
-        "complete": explanation.complete,
-        "changes": explanation.changes,
-        "kept": explanation.kept,
-        "path": explanation.path,
-        "training": {
-            "runs": explanation.training_runs,
-            "default": explanation.default_cost,
-            "incumbent": explanation.incumbent_cost,
-            "simplified": explanation.simplified_cost,
-        },
+        **{name: getattr(explanation, name) for name in plain},
+        "training": {"runs": explanation.training_runs, **costs},
         "simplified": {
             "values": explanation.simplified.values,
             "arguments": arguments_of(scenario, explanation.simplified),
@@ -421,8 +420,6 @@ def _explanation(explanation: "Explanation", scenario: "Scenario", path: Path) -
         "held_out_instances": explanation.held_out,
         "condition": explanation.condition,
         "costs_more_than_incumbent_at_most": explanation.most_more,
-        "delta": explanation.delta,
-        "runs": explanation.runs,
         **statements,
     }
 
@@ -465,6 +462,7 @@ def _print_explanation(explanation: "Explanation", scenario: "Scenario", unit: s
 
 
 def _print_held_out(explanation: "Explanation") -> None:
+    # Two statements share delta.
     better, level = explanation.against_default, f"{100 - 50 * explanation.delta:g} %"
     if better is None:
         print_line(

@@ -80,16 +80,12 @@ def reproduce(
         # One by one, since each matrix takes minutes.
         if not json:
             print_claims(results[name], name)
-    data = {name: _reproduced(result, splits, seed) for name, result in results.items()}
-    answer(json, {"matrices": data}, lambda: None)
-
-
-def _reproduced(result: "Reproduction", splits: int, seed: int) -> dict[str, object]:
-    return {
-        "splits": splits,
-        "seed": seed,
-        **{name: getattr(result, name) for name in ("claims", "page", "files", "kept")},
+    parts, drawn = ("claims", "page", "files", "kept"), {"splits": splits, "seed": seed}
+    data = {
+        name: drawn | {part: getattr(result, part) for part in parts}
+        for name, result in results.items()
     }
+    answer(json, {"matrices": data}, lambda: None)
 
 
 def print_claims(result: "Reproduction", name: str) -> None:
@@ -204,6 +200,7 @@ def _draw(path: Path) -> None:
 
     from truecost.stats.synthetic import runtime_model
 
+    # Fixed, since the docs show its numbers.
     rng = np.random.default_rng(2020)
     model = runtime_model(configurations=40, rng=rng, within_share=0.4, timeout_rate=0.1)
     model.draw(instances=60, runs=5, rng=rng).save(path)
@@ -269,7 +266,8 @@ def _wins(assessment: "Assessment") -> str | None:
 
 def _first(judged: "dict[str, Assessment]") -> str:
     """What is shown, before anything else."""
-    beaten = {name: share for name, each in judged.items() if (share := _wins(each)) is not None}
+    shares = {name: _wins(assessment) for name, assessment in judged.items()}
+    beaten = {name: share for name, share in shares.items() if share is not None}
     won = [f"{name}'s on at least {share} of new runs" for name, share in beaten.items()]
     others = [f"{name}'s" for name in judged if name not in beaten]
     missing = f" Not shown: {' and '.join(others)}." if others else ""
@@ -301,6 +299,7 @@ def _summary(assessment: "Assessment") -> str:
         text += f"Training flatters it: {trained} s there, {new}, {more}. "
     else:
         text += f"Training does not flatter it: {new} too. "
+    # Wins may be shown already; the mean is what takes instances.
     reach = [goal.forecast.instances for goal in assessment.outlook.reach if goal.what == "mean"]
     if not reach:
         return text.rstrip()

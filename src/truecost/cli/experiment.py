@@ -25,7 +25,7 @@ from truecost.cli.options import (
 from truecost.cli.printing import answer, number, print_line, print_table
 from truecost.cli.progress import progress
 from truecost.cli.reading import Source, check_out
-from truecost.errors import InputError
+from truecost.errors import check_share
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
@@ -69,8 +69,7 @@ class Sweeping(Sampling):
     delta: Delta = 0.05
 
     def __post_init__(self) -> None:
-        if not 0 < self.delta < 1:
-            raise InputError(f"Expected delta between 0 and 1, got {self.delta}.")
+        check_share(self.delta, "`delta`")
 
 
 NAMES = {"even": "S*", "concentrated": "S†", "scattered": "S°", "pairs": "S° pairs"}
@@ -127,6 +126,7 @@ def _simulated(
             matrix,
             splits=splits,
             rng=sampling.seed,
+            # No more than every configuration has on so many instances.
             runs=runs[runs <= train * int(matrix.counts().min())],
             train=train,
             test=sampling.test,
@@ -260,6 +260,7 @@ def _print_sweep(sweep: "Sweep", reality: "Reality", fits: "dict[str, Fit]") -> 
         value, error = getattr(sweep, name)[place], sweep.standard_errors[name][place]
         return _with_error(value, error)
 
+    # About a dozen values, even on a logarithmic axis.
     wanted = np.unique(np.geomspace(1, sweep.values[-1], 12).round())
     rows = [
         [
@@ -311,6 +312,7 @@ def _print_estimators(
         left=0,
     )
     rivals = [error.mean for name, error in errors.items() if name != "even"]
+    # Closed forms that are equal differ by roundings.
     best = all((errors["even"].mean <= rival * (1 + 1e-9)).all() for rival in rivals)
     print_line(
         f"S* is {'best' if best else 'not best'} at every (K, N) of the grid. --out and --json "
@@ -427,6 +429,7 @@ def _print_replay(played: "Replay", cutoff: float | None) -> None:
     repetitions = played.regret.shape[0]
     rows = []
     for place, budget in enumerate(played.budgets):
+        # The best N is known only afterwards: no rule could have used it.
         fixed = played.best_fixed()[place]
         mean = dict(zip(played.rules, played.mean[place], strict=True))
         rows.append([f"{budget:.0%}", OURS, f"{mean[OURS]:.4f}", ""])

@@ -48,6 +48,7 @@ def limited(
     asks the main thread first, by a signal, and ends the process where that is not heard, as in a
     library's own loop.
     """
+    # Constants are looked up when it is called: tests lower them.
     seconds = SECONDS if seconds is None else seconds
     room = max(BYTES if memory is None else memory, per_byte * _size(path))
     until, before, over = time.monotonic() + seconds, _resident(), threading.Event()

@@ -110,20 +110,19 @@ def bound(
 def _assumed_subject(source: Source, assumptions: Assumptions) -> "Subject":
     from truecost.judge.bounds import assumed_subject
 
-    within, across, instances = assumptions.within, assumptions.across, assumptions.instances
-    if within is None or across is None or instances is None or source.high is None:
-        needed = ("--within", "--across", "--instances", "--high")
-        given = {*assumptions.given, *([] if source.high is None else ["--high"])}
-        missing = [flag for flag in needed if flag not in given]
-        raise InputError(f"Expected runs, or {', '.join(needed)}: {', '.join(missing)} missing.")
-    return assumed_subject(
-        within=within,
-        across=across,
-        instances=instances,
-        runs=assumptions.total_runs,
-        low=source.low or 0.0,
-        high=source.high,
+    names = ("within", "across", "instances")
+    known = _in_place_of_runs(
+        **{name: getattr(assumptions, name) for name in names}, high=source.high
     )
+    return assumed_subject(**known, runs=assumptions.total_runs, low=source.low or 0.0)
+
+
+def _in_place_of_runs(**assumptions: float | None) -> dict[str, Any]:
+    """The assumptions, all of which are needed where there are no runs."""
+    if missing := [f"--{name}" for name, value in assumptions.items() if value is None]:
+        needed = ", ".join(f"--{name}" for name in assumptions)
+        raise InputError(f"Expected runs, or {needed}: {', '.join(missing)} missing.")
+    return assumptions
 
 
 # Headings of the help: the options of a question would be lost in one list.
@@ -300,6 +299,7 @@ def _show(assessment: "Assessment", what: str, power: float, json: bool) -> None
     comparison, default = assessment.comparison, assessment.default
     case = Case(assessment, Context())
     name = assessment.incumbent if comparison is None else comparison.configuration
+    # The same runs that the comparison is made from.
     counts = assessment.compared.select(configurations=[name]).counts()
     answer(
         json,
@@ -321,6 +321,7 @@ def _pilot(source: Source, assessment: "Assessment") -> "Pilot":
     matrix = assessment.matrix
     return Pilot(
         components=assessment.costs.components[assessment.place],
+        # Without a range there is no bound, but still a standard error.
         width=matrix.width if matrix.width < float("inf") else None,
         configuration=assessment.incumbent,
         allocation=Allocation.of(matrix.counts()[assessment.place]),
@@ -352,15 +353,9 @@ def _assumed(source: Source, prices: Prices) -> "Pilot":
     from truecost.plan.answers import Pilot
     from truecost.stats.variance import VarianceComponents
 
-    within, across = prices.within, prices.across
-    if within is None or across is None:
-        variances = {"--within": within, "--across": across}
-        missing = [flag for flag, value in variances.items() if value is None]
-        raise InputError(
-            f"Expected runs, or --within and --across: {' and '.join(missing)} missing."
-        )
+    variances = _in_place_of_runs(within=prices.within, across=prices.across)
     width = None if source.high is None else source.high - (source.low or 0.0)
-    return Pilot(components=VarianceComponents.known(within=within, across=across), width=width)
+    return Pilot(components=VarianceComponents.known(**variances), width=width)
 
 
 def _price(text: str, price_run: float, seconds: float | None) -> float:
@@ -428,6 +423,7 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
             raise InputError("Expected --difference with --sd: the difference worth finding.")
         if not 0 <= pair.sd < float("inf"):
             raise InputError(f"Expected --sd of 0 or more, got {pair.sd}.")
+        # The deviation that is assumed is that of an instance, whatever it comes from.
         components = VarianceComponents.known(within=0, across=pair.sd**2)
     else:
         if source.runs is None or pair.apart is None:
@@ -435,6 +431,7 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
         from truecost.stats.estimate import training_cost
 
         assessment = assessed(source, question)
+        # A configuration that is called so goes before the role.
         roles = {"default": assessment.default, "winner": assessment.incumbent}
         known_names = assessment.matrix.configurations
         first, second = (

@@ -103,6 +103,7 @@ class Meter:
         """
         ranked = [pair for pair in self._said() if pair[1]] + [(9, note) for note in notes]
         while len(ranked) > 1 and len(between.join(text for _, text in ranked)) > width:
+            # The largest rank counts least.
             ranked.remove(max(ranked))
         return [text for _, text in ranked]
 
@@ -140,6 +141,7 @@ class Meter:
 def progress(what: str, *, quiet: bool, note: str = "") -> Iterator[Meter]:
     """A meter to report to: `what` is counted; `note` is shown until the first report."""
     if quiet:
+        # It takes reports and shows none.
         yield Meter()
     elif not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield Meter(what, note, lines=True)
@@ -152,6 +154,7 @@ def progress(what: str, *, quiet: bool, note: str = "") -> Iterator[Meter]:
             console=console(stderr=True),
             transient=True,
             refresh_per_second=8,
+            # Answers go to standard output as they are.
             redirect_stdout=False,
         ):
             yield meter

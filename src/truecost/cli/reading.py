@@ -128,10 +128,9 @@ def _nearest(path: Path) -> str:
     from truecost import examples
 
     # Names of files are compared with their folder, as they were typed.
-    beside = list(path.absolute().parent.glob("*")) if path.absolute().parent.is_dir() else []
-    others = [each.name for each in beside if each.name != path.name]
-    names = [*(str(path.with_name(name)) for name in others), *examples.names()]
-    return did_you_mean(str(path), names)
+    files = {file.name for file in path.absolute().parent.glob("*")} - {path.name}
+    beside = (str(path.with_name(name)) for name in sorted(files))
+    return did_you_mean(str(path), [*beside, *examples.names()])
 
 
 def file_stem(name: str) -> str:

@@ -120,6 +120,7 @@ def from_log(
     """
     from truecost.importers.fromlog import scenario_from_log
 
+    # It may be filled in already.
     if (out / "scenario.toml").exists():
         raise InputError(
             f"{out}: expected a folder without a scenario, got one with: take another `out`."

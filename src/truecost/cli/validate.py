@@ -192,6 +192,7 @@ def _read(
     if path is None:
         made = _from_log(source, log, folder, duel.instances)
         path, folders = made.path, made.folders
+        # irace was told that seeds change nothing.
         runs = 1 if runs is None and made.deterministic else runs
         if log.trajectory.default is None:
             default = default or made.default
@@ -201,6 +202,7 @@ def _read(
     instances: Any = duel.instances
     if instances:
         instances = instance_list(instances, log, (*folders, scenario.folder)) or instances
+    # Each of several logs has a winner of its own.
     winners = (winner,) if searches is None or winner is not None else searches.incumbents
     return log, scenario, winners, {"instances": instances, "default": default}, runs
 

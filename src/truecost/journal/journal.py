@@ -428,7 +428,7 @@ class Journal:
     def _plans(self) -> list[tuple[list[int], list[int], int]]:
         """The configurations, instances and runs of every plan, in the order of time."""
         rows = self.rows("SELECT configurations, instances, runs FROM plans ORDER BY id")
-        return [(json.loads(one), json.loads(two), int(runs)) for one, two, runs in rows]
+        return [(*map(json.loads, places), int(runs)) for *places, runs in rows]
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name."""

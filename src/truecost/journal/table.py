@@ -87,21 +87,17 @@ def read_table(connection: sqlite3.Connection, kind: str) -> RunTable:
         recent = columns["id"] > (0 if kind == "validate" else plan[3])
         last = None if stopped is None else int(json.loads(stopped[0])["runs"])
         ahead = ahead_of(size, configuration, instance, columns["number"], recent, last)
+    del columns["id"]
     return RunTable(
         configurations=tuple(names[0][identity] for identity in order[0]),
         instances=tuple(names[1][identity] for identity in order[1]),
-        configuration=configuration,
-        instance=instance,
-        number=columns["number"],
-        seed=columns["seed"],
-        status=columns["status"].astype(np.int8),
-        cpu=columns["cpu"],
-        wall=columns["wall"],
-        time=columns["time"],
-        value=columns["value"],
-        cap=columns["cap"],
-        machine=columns["machine"],
         ahead=ahead,
+        **columns
+        | {
+            "configuration": configuration,
+            "instance": instance,
+            "status": columns["status"].astype(np.int8),
+        },
     )
 
 
@@ -182,14 +178,8 @@ def cost_matrix(table: RunTable, keep: BoolArray, metric: Metric) -> CostMatrix:
     configuration, instance, number = (
         column[keep] for column in (table.configuration, table.instance, table.number)
     )
-    measured = (
-        table.cpu[keep],
-        table.wall[keep],
-        table.time[keep],
-        table.value[keep],
-        table.cap[keep],
-    )
-    costs_of_runs, status = metric.charge(status, *measured)
+    measures = (table.cpu, table.wall, table.time, table.value, table.cap)
+    costs_of_runs, status = metric.charge(status, *(measure[keep] for measure in measures))
     low, high = metric.range()
     outside = np.flatnonzero((costs_of_runs < low) | (costs_of_runs > high))
     if len(outside):
@@ -206,25 +196,21 @@ def cost_matrix(table: RunTable, keep: BoolArray, metric: Metric) -> CostMatrix:
         raise InputError(
             f"expected runs that fill a matrix, got {len(number):,} of {math.prod(shape):,} cells."
         )
-    where = (
-        np.searchsorted(present[0], configuration),
-        np.searchsorted(present[1], instance),
-        number,
-    )
-    costs = np.full(shape, np.nan)
-    costs[where] = costs_of_runs
-    statuses = np.full(shape, NO_STATUS, dtype=np.int8)
-    statuses[where] = status
-    seeds = np.full(shape, NO_SEED, dtype=np.int64)
-    seeds[where] = table.seed[keep]
+    rows, columns = map(np.searchsorted, present, (configuration, instance))
+
+    def filled(values: NDArray[Any], missing: float) -> NDArray[Any]:
+        cells = np.full(shape, missing, dtype=values.dtype)
+        cells[rows, columns, number] = values
+        return cells
+
     return CostMatrix(
-        costs,
+        filled(costs_of_runs, np.nan),
         [table.configurations[place] for place in present[0]],
         [table.instances[place] for place in present[1]],
         low,
         high,
-        statuses=statuses,
-        seeds=seeds,
+        statuses=filled(status, NO_STATUS),
+        seeds=filled(table.seed[keep], NO_SEED),
         cutoff=metric.cutoff if metric.kind == "par" else None,
         utility=None if metric.kind != "utility" else str(metric.worth()),
     )

@@ -80,9 +80,9 @@ def parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
     import inspect
 
     known = inspect.signature(function).parameters.values()
-    rest = [each.name for each in known if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    takes_all = any(each.kind is each.VAR_KEYWORD for each in known)
-    return {each.name for each in known} - set(rest), takes_all
+    kinds = {parameter.name: parameter.kind for parameter in known}
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name for name, kind in kinds.items() if kind not in rest}, rest[1] in kinds.values()
 
 
 def serve(function: Callable[..., Any], requests: socket.socket) -> None:

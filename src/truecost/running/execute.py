@@ -6,7 +6,8 @@ import importlib.util
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -50,12 +51,8 @@ class Caller:
         if self._builder is None:
             return arguments(configuration, self._style)
         builder = self.scenario.target.builder
-        try:
+        with _their_code(f"{builder}: expected arguments, got"):
             words = self._builder(dict(configuration.values))
-        except Exception as error:  # whatever somebody else's code raises
-            raise InputError(
-                f"{builder}: expected arguments, got {type(error).__name__}: {error}."
-            ) from error
         return _texts(str(builder), words)
 
     def command_line(
@@ -116,12 +113,8 @@ class Caller:
     def program(self) -> list[str]:
         """The words that the scenario's function finds on this machine to begin a command with."""
         reference = f"target.program: {self.scenario.target.program}"
-        try:
+        with _their_code(f"{reference}:"):
             words = self._load("program")()
-        except InputError:
-            raise
-        except Exception as error:  # whatever somebody else's code raises
-            raise InputError(f"{reference}: {type(error).__name__}: {error}.") from error
         return _texts(reference, words or None)
 
     def _values(self, instance: Instance, seed: int) -> dict[str, str]:
@@ -178,14 +171,21 @@ class Caller:
         if spec is None or spec.loader is None:
             raise InputError(f"target.{key}: expected a Python file, got {path!r:.80}.")
         module = importlib.util.module_from_spec(spec)
-        try:
+        with _their_code(f"target.{key}: {reference}:"):
             spec.loader.exec_module(module)
             function: Callable[..., Any] = getattr(module, name)
-        except Exception as error:  # whatever somebody else's code raises
-            raise InputError(
-                f"target.{key}: {reference}: {type(error).__name__}: {error}."
-            ) from error
         return function
+
+
+@contextmanager
+def _their_code(start: str) -> Iterator[None]:
+    """Whatever the scenario's own Python raises, in a message that starts so."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{start} {type(error).__name__}: {error}.") from error
 
 
 def _texts(reference: str, words: Any) -> list[str]:
@@ -257,14 +257,13 @@ def _run(
     warm: bool = False,
 ) -> Ended:
     """A command of the scenario, in its folder and with its environment."""
-    scenario = caller.scenario
-    environment = scenario.target.environment
+    scenario, target = caller.scenario, caller.scenario.target
     return slot.run(
         words,
         folder=scenario.folder,
         limits=limits,
-        environment=environment,
-        own_folder=scenario.target.own_folder,
+        environment=target.environment,
+        own_folder=target.own_folder,
         keep=keep,
         warm=warm,
     )

@@ -124,35 +124,33 @@ def read_instances(table: InstanceTable, folder: Path, seed: int) -> list[Instan
     elif table.files is not None:
         rows = [(name, str(folder / name), {}) for name in table.files]
     elif table.file is not None:
-        rows = _listed(folder / table.file)
+        with prefixed(f"instances.file: {folder / table.file}"):
+            rows = _listed(folder / table.file)
     else:
         rows = [(name, name, {}) for name in table.names or ()]
-    key = given[0]
     instances = [
         Instance(name=name, argument=argument, extras=extras, is_file=table.names is None)
         for name, argument, extras in rows
     ]
+    with prefixed(f"instances.{given[0]}"):
+        _check_names(instances)
+    return instances if table.families is None else _with_families(instances, table, folder)
+
+
+def _check_names(instances: Sequence[Instance]) -> None:
     seen: set[str] = set()
     for instance in instances:
-        if not instance.name or "\0" in instance.name:
-            raise InputError(
-                f"instances.{key}: expected names of instances, got {instance.name!r:.80}."
-            )
+        name = instance.name
+        if not name or "\0" in name:
+            raise InputError(f"expected names of instances, got {name!r:.80}.")
         # Names of files may be bytes that are no text.
-        if instance.name.encode(errors="replace").decode() != instance.name:
-            raise InputError(
-                f"instances.{key}: expected names in UTF-8, got {instance.name!r:.80}: rename it."
-            )
-        if instance.name in seen:
-            raise InputError(
-                f"instances.{key}: expected different instances, got {instance.name!r:.80} twice."
-            )
-        seen.add(instance.name)
+        if name.encode(errors="replace").decode() != name:
+            raise InputError(f"expected names in UTF-8, got {name!r:.80}: rename it.")
+        if name in seen:
+            raise InputError(f"expected different instances, got {name!r:.80} twice.")
+        seen.add(name)
         if instance.is_file and not Path(instance.argument).is_file():
-            raise InputError(
-                f"instances.{key}: expected a file, got {instance.name!r:.120}, which is none."
-            )
-    return instances if table.families is None else _with_families(instances, table, folder)
+            raise InputError(f"expected a file, got {name!r:.120}, which is none.")
 
 
 def _with_families(instances: list[Instance], table: InstanceTable, folder: Path) -> list[Instance]:
@@ -182,11 +180,8 @@ def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
     A line that names a file, from one of the folders, is that file; any other is the instance
     itself, a text with arguments for the target.
     """
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(os_reason(error, path)) from error
-    names = [line.partition("#")[0].strip() for line in lines]
+    with prefixed(path):
+        names = [line.partition("#")[0].strip() for line in _text(path).splitlines()]
     instances = []
     for name in dict.fromkeys(filter(None, names)):
         files = [folder / name for folder in folders if (folder / name).is_file()]
@@ -207,7 +202,8 @@ def matching(pattern: str, folder: Path) -> list[Instance]:
 
 def check_generator(instances: Sequence[Instance]) -> None:
     """Refuse a generator that makes another instance from the same seed."""
-    first = next((one for one in instances if one.recipe is not None), None)
+    # One of them stands for all.
+    first = next((instance for instance in instances if instance.recipe is not None), None)
     if first is None or first.recipe is None:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -261,10 +257,7 @@ def _generated(
 
 def _listed(path: Path) -> list[tuple[str, str, dict[str, str]]]:
     """A csv table with a column `instance`, or a plain list, one instance a line."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"instances.file: {os_reason(error, path)}") from error
+    text = _text(path)
     first = text.lstrip().partition("\n")[0]
     if "instance" not in [column.strip() for column in first.split(",")]:
         names = [line.strip() for line in text.splitlines() if line.strip()]
@@ -276,27 +269,23 @@ def _listed(path: Path) -> list[tuple[str, str, dict[str, str]]]:
         )
         columns = [column.strip() for column in reader.fieldnames or ()]
         if len(set(columns)) != len(columns):
-            raise InputError(
-                f"instances.file: {path}: expected different columns, got {', '.join(columns):.80}."
-            )
+            raise InputError(f"expected different columns, got {', '.join(columns):.80}.")
         reader.fieldnames = columns
         for row in reader:
             if None in row or None in row.values():
-                raise InputError(
-                    f"instances.file: {path}: line {reader.line_num}: expected {len(columns)} "
-                    "columns."
-                )
+                raise InputError(f"line {reader.line_num}: expected {len(columns)} columns.")
             name = row.pop("instance")
             rows.append((name, str(path.parent / name), dict(row)))
     except csv.Error as error:
-        raise InputError(f"instances.file: {path}: expected a csv table: {error}.") from error
+        raise InputError(f"expected a csv table: {error}.") from error
     if not rows:
-        raise InputError(f"instances.file: {path}: expected instances, got none.")
+        raise InputError("expected instances, got none.")
     return rows
 
 
-def os_reason(error: Exception, name: object) -> str:
-    """Why a file cannot be read, in a sentence."""
-    if isinstance(error, OSError):
-        return f"{name}: {error.strerror or error}."
-    return str(error)
+def _text(path: Path) -> str:
+    """The content of a file."""
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{getattr(error, 'strerror', None) or error}.") from error

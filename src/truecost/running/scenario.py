@@ -16,7 +16,7 @@ from pydantic import Field
 from truecost.errors import InputError, prefixed
 from truecost.journal.metric import Metric, TomlTable
 from truecost.matrix.families import FAMILY
-from truecost.running.instances import InstanceTable, os_reason, read_instances
+from truecost.running.instances import InstanceTable, read_instances
 from truecost.running.tables import (
     AnswerFormat,
     Limits,
@@ -167,19 +167,12 @@ class Scenario:
             # What stands on PATH is the system's: its version is recorded, its updates are not ours
             # to refuse.
             local = os.sep in word or path.parent == self.folder
-            if (
-                local
-                and "{" not in word
-                and "\0" not in word
-                and len(word) < 4096
-                and path.is_file()
-            ):
+            # Longer than a path can be, it is an argument, a program of its own perhaps.
+            is_path = len(word) < 4096 and not {"{", "\0"} & set(word)
+            if local and is_path and path.is_file():
+                inside = path.is_relative_to(self.folder)
+                name = os.path.relpath(path, self.folder) if inside else str(path)
                 with path.open("rb") as file:
-                    name = (
-                        os.path.relpath(path, self.folder)
-                        if path.is_relative_to(self.folder)
-                        else str(path)
-                    )
                     hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
         return hashes
 
@@ -262,7 +255,11 @@ def _from_file(file: _File, path: Path) -> Scenario:
         space = replace(space, chosen=file.space.default)
         space_text = space_path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise InputError(f"space.file: {os_reason(error, file.space.file)}") from error
+        # What is wrong inside of the file begins with its name.
+        problem = str(error)
+        if isinstance(error, OSError):
+            problem = f"{file.space.file}: {error.strerror or error}."
+        raise InputError(f"space.file: {problem}") from error
     with prefixed("space.priors"):
         space = space.with_priors(file.space.priors)
     with prefixed("space.default"):

@@ -53,13 +53,14 @@ class Coordinates:
         self._space = space
         self._parameters = list(space.configspace.values())
         unordered = ConfigSpace.CategoricalHyperparameter | ConfigSpace.Constant
-        self.categorical = np.array([isinstance(one, unordered) for one in self._parameters])
+        self.categorical = np.array([isinstance(item, unordered) for item in self._parameters])
         # ConfigSpace counts the places of ordinals; here they lie in [0, 1] as numbers do.
-        reach = [
-            1.0 if isinstance(one, unordered) else max(float(one.upper_vectorized), 1.0)
-            for one in self._parameters
-        ]
-        self._size = np.array(reach)
+        self._size = np.array(
+            [
+                1.0 if isinstance(parameter, unordered) else max(parameter.upper_vectorized, 1.0)
+                for parameter in self._parameters
+            ]
+        )
 
     def of(self, configurations: Sequence[Configuration]) -> FloatArray:
         """The points of configurations."""
@@ -105,7 +106,7 @@ class Coordinates:
     def _drawn(self, number: int, rng: np.random.Generator) -> FloatArray:
         """Random coordinates, of inactive parameters too."""
         state = np.random.RandomState(rng.bit_generator)
-        drawn = [one.sample_vector(number, seed=state) for one in self._parameters]
+        drawn = [parameter.sample_vector(number, seed=state) for parameter in self._parameters]
         return np.asarray(np.stack(drawn, axis=1) / self._size, np.float64)
 
     def _settled(self, points: FloatArray) -> FloatArray:

@@ -340,7 +340,7 @@ def _taken(parameter: Any, value: Any) -> Any:
     """A value of the parameter, whatever type its log wrote it in."""
     constant = isinstance(parameter, ConfigSpace.Constant)
     if listed := (parameter.value,) if constant else values_of(parameter):
-        legal = [plain(one) for one in listed if one == value or str(one) == str(value)]
+        legal = [plain(item) for item in listed if item == value or str(item) == str(value)]
     else:
         number = number_or_nan(value)
         whole = isinstance(parameter, IntegerHyperparameter)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from truecost.errors import InputError, LostClusterError, TruecostError
-from truecost.running.pools.remote import Job, WorkerError, remote_run
+from truecost.running.pools.remote import Digests, Job, WorkerError, remote_run
 from truecost.running.pools.task import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError
@@ -60,7 +60,7 @@ class DaskPool:
         self._distributed = distributed
         self._job = Job.of(scenario, pin=pin)
         self._say = waiting or (lambda _: None)
-        self._digests: dict[str, str] = {}
+        self._digests = Digests()
         self._tasks: dict[str, tuple[Task, int]] = {}
         # Tasks to be sent with the next look at the cluster: one message for all of them.
         self._unsent: list[tuple[Task, int]] = []
@@ -142,12 +142,6 @@ class DaskPool:
     def _send(self) -> None:
         """Send what waits, in one message."""
         unsent, self._unsent = self._unsent, []
-        digests = []
-        for task, _ in unsent:
-            name = task.instance.name
-            if name not in self._digests:
-                self._digests[name] = task.instance.digest()
-            digests.append(self._digests[name])
         first, self._sent = self._sent, self._sent + len(unsent)
         prefix = f"truecost-{os.getpid()}-{id(self)}"
         keys = [f"{prefix}-{number}" for number in range(first, self._sent)]
@@ -156,7 +150,7 @@ class DaskPool:
                 remote_run,
                 [self._job] * len(unsent),
                 [task for task, _ in unsent],
-                digests,
+                [self._digests.of(task.instance) for task, _ in unsent],
                 key=keys,
                 pure=False,
                 workers=self._trusted(),

@@ -6,7 +6,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any
 
 from truecost.errors import LostClusterError
-from truecost.running.pools.remote import Job, WorkerError, bench, remote_run
+from truecost.running.pools.remote import Digests, Job, WorkerError, bench, remote_run
 from truecost.running.pools.task import ATTEMPTS, Finished, Task
 from truecost.running.scenario import Scenario
 
@@ -17,7 +17,7 @@ class ExecutorPool:
     def __init__(self, scenario: Scenario, executor: Executor, *, pin: bool) -> None:
         self._executor = executor
         self._job = Job.of(scenario, pin=pin)
-        self._digests: dict[str, str] = {}
+        self._digests = Digests()
         self._failures = 0
         self._out: dict[Future[Any], Task] = {}
         self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
@@ -34,11 +34,9 @@ class ExecutorPool:
 
     def submit(self, task: Task) -> None:
         """Hand a task over."""
-        name = task.instance.name
-        if name not in self._digests:
-            self._digests[name] = task.instance.digest()
+        digest = self._digests.of(task.instance)
         try:
-            future = self._executor.submit(remote_run, self._job, task, self._digests[name])
+            future = self._executor.submit(remote_run, self._job, task, digest)
         except RuntimeError as error:
             raise _lost(error) from error
         self._out[future] = task

@@ -53,6 +53,16 @@ class Job:
         )
 
 
+class Digests(dict[str, str]):
+    """The digests of instances by their names, each read once by whoever sends runs."""
+
+    def of(self, instance: Instance) -> str:
+        """The digest of an instance."""
+        if instance.name not in self:
+            self[instance.name] = instance.digest()
+        return self[instance.name]
+
+
 def fingerprint_of(scenario: Scenario) -> str:
     """A short name of the scenario's fingerprint, to compare with a worker's."""
     text = json.dumps(scenario.fingerprint(), sort_keys=True)
