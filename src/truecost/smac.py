@@ -196,6 +196,7 @@ class AdaptiveIntensifier(Intensifier):
                 most=self._most,
                 cost_of=doubling_cost,
             )
+            # One wrong variance must not send every challenger through thousands of runs.
             incumbent = self.get_incumbent()
             had = len(self.get_instance_seed_budget_keys(incumbent)) if incumbent is not None else 0
             worth = min(worth, math.ceil(AHEAD * had))

@@ -100,12 +100,11 @@ def assess(
     """
     read = judging.as_log(read_runs(runs, **reading), trajectory)
     log, test_runs = named_once(read, None if test is None else read_runs(test, **reading))
-    choice = {"chosen": chosen, "raced": raced, "list_size": list_size, "proposal": proposal}
-    scope = {"sampled": sampled, "about": about, "population": population, "mix": mix}
     asked: dict[str, Any] = {"configuration": configuration, "default": default, "fresh": fresh}
+    asked |= {"chosen": chosen, "raced": raced, "list_size": list_size, "proposal": proposal}
+    asked |= {"sampled": sampled, "about": about, "population": population, "mix": mix}
     asked |= {"primary": primary, "margin": margin, "delta": delta, "splits": splits}
-    asked |= {**choice, **scope, "weights": _weighed(weights, log)}
-    return judging.assess(log, test=test_runs, rng=rng, **asked)
+    return judging.assess(log, test=test_runs, weights=_weighed(weights, log), rng=rng, **asked)
 
 
 def audit(runs: Any, **asked: Any) -> Assessment:
@@ -255,6 +254,7 @@ def read_runs(runs: Any, **reading: Any) -> CostMatrix | Import:
             )
         return runs
     frame = hasattr(runs, "columns")
+    # Frames have __array__, too, and names that an array would lose.
     if isinstance(runs, list | tuple) or (hasattr(runs, "__array__") and not frame):
         return _from_array(runs, **reading)
     return import_runs(runs, **reading)

@@ -140,6 +140,7 @@ def holds_runs(path: Path) -> bool:
         importer = _importer(candidate, None)
     except (InputError, OSError):
         return False
+    # Any text is a table to the last importer, a README beside an example among it.
     if importer.name != "table" or path.is_dir() or candidate.is_frame:
         return True
     # Some text is a table if its first line has room for configuration, instance and cost.
@@ -151,6 +152,7 @@ def _importer(candidate: Candidate, kind: str | None) -> Importer:
     if kind is not None:
         importer = importer_of(kind)
         path = candidate.path
+        # A file may be what it is called; a folder without the tool's own files cannot be.
         if path is not None and path.is_dir() and not importer.recognise(candidate):
             raise InputError(f"expected what {kind} leaves, got something else.")
         return importer
@@ -230,6 +232,7 @@ def _worth(times: CostMatrix, options: Options) -> CostMatrix:
             f"{utility}: give it with the runs themselves, which have the times."
         )
     known = times.statuses
+    # Without statuses, the highest cost is all that tells who was not solved.
     late = times.costs >= times.high
     if known is not None:
         late = np.where(known == NO_STATUS, late, ~np.isin(known, (Status.SOLVED, Status.CENSORED)))

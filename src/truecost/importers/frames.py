@@ -154,6 +154,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     renamed = [f"{theirs} is the {role}" for role, theirs in columns.items() if theirs != role]
     notes = [f"Columns: {', '.join(renamed)}."] if renamed else []
     cutoff, utility = longtable.cutoff_of(table), _utility(table)
+    # Times cannot be had back from utilities.
     if utility is not None and not (options.cutoff is None and options.par is None):
         raise InputError(
             f"expected no `cutoff` and `par` for costs that are 1 − utility ({utility}): give them "
@@ -258,6 +259,7 @@ def check_direction(column: str, maximise: bool | None) -> None:
 
 def flipped(options: Options) -> Options:
     """The options for minus the score: its range turned round."""
+    # A time is never a score.
     if options.cutoff is not None or options.utility is not None:
         raise InputError("expected costs to `maximise` to be scores, which have no `cutoff`.")
     ends = [None if end is None else 0.0 - end for end in (options.high, options.low)]  # no −0
@@ -270,6 +272,7 @@ def _labels(table: pl.DataFrame, what: str, *, declared: bool) -> dict[str, str]
         return None
     pairs = table.select(pl.col("instance", what).cast(pl.String)).unique()
     labels = dict(pairs.iter_rows())
+    # A column called group or class often groups something else than instances.
     if pairs.height > len(labels) or None in labels.values() or "" in labels.values():
         problem = "some instances have several there, or none"
         if declared:

@@ -81,6 +81,7 @@ def scenario_from_log(
     with prefixed(path):
         files, facts = (_irace if log.kind == "irace" else _smac)(path, log, folder, instances)
     folder.mkdir(parents=True, exist_ok=True)
+    # What somebody has filled in since is never overwritten.
     for name, text in files.items():
         if not (folder / name).exists():
             with whole_file(folder / name) as file:
@@ -103,6 +104,7 @@ def instance_list(pattern: str, log: Import, folders: Sequence[Path]) -> list[In
         instances = listed(path, places)
     except InputError:
         return None
+    # irace takes any line for an instance, also one that names no file.
     texts = log.kind == "irace" and not any(
         (folder / name).is_file() for name in log.matrix.instances for folder in places
     )
@@ -134,6 +136,7 @@ def _irace(
         )
     # irace starts its target in its own folder.
     command = ["env", "-C", str(start), *command]
+    # Braces of a scenario are places to fill in; those of a path are not.
     command = [word.replace("{", "{{").replace("}", "}}") for word in command]
     bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
     limit = scenario.number("targetRunnerTimeout") or DAY

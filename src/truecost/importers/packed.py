@@ -20,6 +20,7 @@ Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
 
 def unpacking(file: BufferedReader) -> Stream:
     """The content of an open file, from its beginning; damage shows when it is read."""
+    # By the content: names of packed files are often wrong.
     start = file.read(6)
     file.seek(0)
     if start.startswith(b"\x1f\x8b"):

@@ -209,6 +209,7 @@ class _Reader:
         if self.depth >= DEEPEST:
             raise InputError(_TOO_DEEP)
         self.depth += 1
+        # Depth is counted here, not left to Python, whose limit would end in a traceback.
         value = self.typed(self.integer())
         self.depth -= 1
         return value
@@ -317,6 +318,7 @@ class _Reader:
             flags = self.integer()
             if flags & 0xFF not in _PAIRS_LIKE:
                 break
+        # What ends the list: nothing, or the last part of a dotted pair.
         self.typed(flags)
         if first == _CALL:
             return RValue(kind="call", values=values)

@@ -135,6 +135,7 @@ def charge(
         statuses[late] = Status.TIMEOUT
         failed |= late
         costs[failed] = par * cutoff
+        # Times are known to lie between 0 and the penalty: nobody has to say so.
         low = 0.0 if options.low is None else options.low
         high = max(par * cutoff, low) if options.high is None else options.high
         number = int(failed.sum())
@@ -144,27 +145,38 @@ def charge(
         )
     else:
         low, high = _given_range(options, like)
-        blank = failed & ~np.isfinite(costs) | np.isinf(costs)
-        finite = costs[np.isfinite(costs)]
-        if not finite.size and not np.isfinite(high):
-            raise InputError(
-                "every run failed without a cost: give the largest cost a run can have (`high`)."
-            )
-        worst = high if np.isfinite(high) else float(finite.max())
-        costs[blank] = worst
-        statuses[blank & (statuses == NO_STATUS)] = Status.CRASHED
-        if number := int(blank.sum()):
-            seen_only = "the largest cost seen: give `high` if it is more"
-            most = "the most a run can cost" if np.isfinite(high) else seen_only
-            failures = f"{counted(number, 'run')} that failed without a cost"
-            notes.append(f"{failures} {'is' if number == 1 else 'are'} charged {worst:g}, {most}.")
-        if kept := int((failed & ~blank).sum()):
-            keeping = "keeps the cost the log charges it"
-            keeping = keeping if kept == 1 else "keep the cost the log charges them"
-            notes.append(f"{counted(kept, 'run')} that failed {keeping}.")
+        notes += _charge_failures(costs, statuses, failed, high)
     return Charged(
         costs=costs, statuses=statuses, low=low, high=high, notes=tuple(notes), cutoff=cutoff
     )
+
+
+def _charge_failures(
+    costs: FloatArray, statuses: NDArray[np.int8], failed: BoolArray, high: float
+) -> list[str]:
+    """Charge runs that failed without a cost the worst there is, in place; notes on all that
+    failed.
+    """
+    notes = []
+    blank = failed & ~np.isfinite(costs) | np.isinf(costs)
+    finite = costs[np.isfinite(costs)]
+    if not finite.size and not np.isfinite(high):
+        raise InputError(
+            "every run failed without a cost: give the largest cost a run can have (`high`)."
+        )
+    worst = high if np.isfinite(high) else float(finite.max())
+    costs[blank] = worst
+    statuses[blank & (statuses == NO_STATUS)] = Status.CRASHED
+    if number := int(blank.sum()):
+        seen_only = "the largest cost seen: give `high` if it is more"
+        most = "the most a run can cost" if np.isfinite(high) else seen_only
+        failures = f"{counted(number, 'run')} that failed without a cost"
+        notes.append(f"{failures} {'is' if number == 1 else 'are'} charged {worst:g}, {most}.")
+    if kept := int((failed & ~blank).sum()):
+        keeping = "keeps the cost the log charges it"
+        keeping = keeping if kept == 1 else "keep the cost the log charges them"
+        notes.append(f"{counted(kept, 'run')} that failed {keeping}.")
+    return notes
 
 
 def _given_range(options: Options, like: Charged | None) -> tuple[float, float]:
@@ -214,12 +226,14 @@ def _places(table: "pl.DataFrame") -> "pl.Expr":
     seeds = table.group_by("instance").agg(pl.col("seed").n_unique())["seed"].max()
     assert isinstance(most, int)  # noqa: S101 - a table with rows
     assert isinstance(seeds, int)  # noqa: S101
+    # Seeds of its own for each configuration would make a matrix of holes.
     in_line = seeds <= MOST_ROOM * most
     return pl.col("seed").rank("dense").over("instance" if in_line else cell).cast(pl.Int64) - 1
 
 
 def only_folder(path: Path, pattern: str, deepest: int, tool: str) -> Path | None:
     """The only folder with a file like that, the highest below this one; None if there is none."""
+    # From the top down: a search may keep copies of others below its own folder.
     for depth in range(deepest + 1):
         files = [file for file in path.glob("*/" * depth + pattern) if file.is_file()]
         folders = sorted({file.parent for file in files})
@@ -247,7 +261,7 @@ def statuses_of(words: Sequence[str | None]) -> tuple[NDArray[np.int8], BoolArra
     """How runs ended by what others call it, `NO_STATUS` where they say nothing; and which of them
     have not ended.
     """
-    # Each word once: a table of a million runs has five of them.
+    # Each word once: a table of a million runs has a handful of them.
     meanings = {
         word: status_of(word) if word and word.strip() else NO_STATUS
         for word in dict.fromkeys(words)

@@ -51,6 +51,7 @@ class Candidate:
         path = Path(source)
         if path.is_dir():
             return cls(source=path)
+        # A pipe would be read once and then be empty.
         if path.exists() and not path.is_file():
             raise InputError("expected a file or a folder, got something else.")
         with path.open("rb") as file:

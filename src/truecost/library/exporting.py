@@ -100,6 +100,7 @@ def export(
     folder = Path(folder)
     text = _scenario_text(builtin, recipe, size, count, seed, _binary(builtin, target))
     if generator:
+        # Hours of LKH for each instance cannot be spent when a run begins.
         if builtin.suffix == ".tsp":
             raise InputError(
                 f"{name}: expected no `generator`: every instance needs a reference length, "
@@ -209,6 +210,7 @@ def _scenario_text(
 def _prepare(folder: Path, builtin: Builtin, text: str) -> None:
     """The folder with everything but instances, if it is empty or holds the same export."""
     scenario = folder / "scenario.toml"
+    # The same export goes on where it was; another one would mix instances.
     if scenario.exists():
         if scenario.read_text() != text:
             raise InputError(

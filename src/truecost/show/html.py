@@ -110,6 +110,7 @@ def in_page(spec: Spec) -> Spec:
     """Return a specification in the page's colours, without its title, which is HTML."""
     spec = _recoloured(spec)
     spec.pop("title", None)
+    # Parts of the look, such as font sizes, stay.
     for name, value in _PLAIN.items():
         spec["config"][name] = (
             {**spec["config"].get(name, {}), **value} if isinstance(value, dict) else value

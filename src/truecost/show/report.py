@@ -58,6 +58,7 @@ def write_page(
         tell(f"figure: {figure.title}", 0.5 + 0.4 * place / len(figures))
         _ = figure.drawn
     tell("the page", 0.9)
+    # Before the file is opened: a failure leaves the old page alone.
     content = html.page(page).encode()
     with whole_file(path) as file:
         file.write(content)

@@ -422,6 +422,7 @@ def intervals(
 def short_names(names: Sequence[str]) -> list[str]:
     """Return names without the folder and the ending that all of them share."""
     folders = {name.rpartition("/")[0] for name in names}
+    # Where all end in .cnf, it says nothing.
     endings = {PurePosixPath(name).suffix for name in names}
     folder = f"{folders.pop()}/" if len(folders) == 1 else ""
     ending = endings.pop() if len(endings) == 1 else ""

@@ -65,6 +65,7 @@ def _has_answers(path: Path) -> bool:
 
 
 def _read(path: Path, options: Options) -> Import:
+    # Users of SMAC call the quality of a solution its cost.
     measure = {"cost": "quality"}.get(options.objective or "", options.objective or "runtime")
     if measure not in MEASURES:
         raise InputError(f"expected the objective runtime or quality, got {options.objective!r}.")
@@ -87,6 +88,7 @@ def _read_logs(path: Path, options: Options, measure: str) -> Import:
                 unfinished += 1
                 continue
             if call is None:
+                # Only the folder says who ran, and nothing says what it was allowed to take.
                 configuration, instance = _names(file, path)
                 seed, cap = answer.seed, np.nan
             else:
@@ -197,6 +199,7 @@ def _answers(path: Path) -> Iterator[tuple[Call | None, WrapperAnswer]]:
                         f"with them, in an answer in {path.name}, got {match[1]!r:.80}."
                     )
                 yield call, answer
+                # An answer uses up its call.
                 call = None
             elif "-" in line:
                 call = _call(line) or call

@@ -48,6 +48,7 @@ def _read(path: Path, options: Options) -> Import:
         return values[at] if known else None
 
     kind = about("performance_type")
+    # Old scenarios do not say the type of a measure.
     runtime = measure.lower() in ("runtime", "time") if kind is None else kind == "runtime"
     values = np.array([number_or_nan(value) for value in columns[measure]])
     notes = []
@@ -158,6 +159,7 @@ def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
         stripped = line.strip()
         if not stripped or stripped.startswith("%"):
             continue
+        # Quotes are rare, and a row without them is split at once.
         row = (
             _quoted(stripped)
             if "'" in stripped or '"' in stripped

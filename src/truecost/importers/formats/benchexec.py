@@ -138,6 +138,7 @@ def _rows(path: Path, tools: set[str]) -> Iterator[Row]:
             f"expected XML in {path.name}, and it cannot be read ({error!s:.80})."
         ) from error
     tools.add(result.get("generator") or "BenchExec")
+    # A run definition has one name for all blocks of tasks, which are instances of it.
     block = f".{result.get('block')}"
     definition = (result.get("name") or "").removesuffix(block)
     who = (result.get("tool") or "", result.get("version") or "", definition)
@@ -175,6 +176,7 @@ def _table_rows(content: bytes) -> Iterator[Row]:
         columns: dict[tuple[str, str], dict[str, str]] = {}
         for place in range(first, len(titles)):
             title, _, unit = titles[place].partition(" (")
+            # As the results have it: the unit behind the number.
             cell = task[place] + unit.rstrip(")") if task[place] else ""
             columns.setdefault((tools[place], sets[place]), {})[title] = cell
         for who, cells in columns.items():

@@ -215,6 +215,7 @@ def _instance_names(scenario: RValue, most: int) -> list[str]:
     names = _texts(scenario.get("instances"))
     if len(names) >= most and all(names):
         return names
+    # Numbers instead of some names would mix up instances.
     if names and len(names) < most:
         raise InputError(
             f"expected at least {most} instances in irace's scenario, got {len(names)}."
@@ -258,6 +259,7 @@ def _penalty(
         return par, []
     # A little more than the bound is a run that overran it, not a penalty.
     late = values[np.isfinite(values) & (values >= LEAST_PENALTY * bound)]
+    # Different values are times; a penalty is always the same.
     if late.size == 0 or late.min() != late.max():
         return par, []
     factor = float(late[0]) / bound

@@ -43,6 +43,7 @@ def _read(path: Path, options: Options) -> Import:
                 left_out={"of a batch that is not finished": ahead} if ahead else {},
             )
         default, given = journal.noted(DEFAULT), journal.noted(GIVEN)
+        # Counted before the journal is closed.
         planned, plans = math.prod(journal.planned() or (0,)), journal.plans()
     trajectory = Trajectory(
         tool="truecost gather",

@@ -161,6 +161,7 @@ def _source(trials: list[Trial], wanted: str | None, place: int | None) -> tuple
         for key in dict.fromkeys(key for trial in trials for key in trial.attributes)
         if any(_by_instance(trial.attributes.get(key)) for trial in trials)
     ]
+    # What is asked for by name needs no guess.
     if wanted in attributes or wanted in (STEPS, VALUE):
         return wanted or VALUE, []
     # Pruned trials have steps, and attributes only if the target keeps them in time.
@@ -235,6 +236,7 @@ def _add_up(
         )
         for values, whole, count in totals
     )
+    # Most, not all: the target may have been changed during the study.
     return alike > len(totals) / 2
 
 
@@ -295,6 +297,7 @@ def _trajectory(
     for trial in trials:
         runs += len(_costs(trial, source, place))
         value = trial.values.get(place, math.nan) * (-1 if maximised else 1)
+        # Optuna itself keeps no list of its best trials so far.
         if trial.state == "COMPLETE" and value < least:
             least = value
             steps.append(Step(runs, (names[trial.number],)))

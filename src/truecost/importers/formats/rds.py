@@ -12,11 +12,8 @@ from truecost.matrix.imported import Import
 
 
 def _recognise(candidate: Candidate) -> bool:
-    return candidate.content[:2] in (b"X\n", b"A\n") and candidate.content[2:3] in (
-        b"\0",
-        b"2",
-        b"3",
-    )
+    # The format, binary or text, and its version.
+    return candidate.content[:3] in (b"X\n\0", b"X\n2", b"X\n3", b"A\n\0", b"A\n2", b"A\n3")
 
 
 def _read(path: Path, options: Options) -> Import:

@@ -85,6 +85,7 @@ def _read(source: Any, options: Options) -> Import:
         }
     )
     best = getattr(search, "best_index_", None)
+    # A table has no best_index_: scikit-learn takes the first of the highest means.
     if best is None:
         means = np.nanmean(
             np.where(np.isnan(scores).all(axis=1, keepdims=True), -np.inf, scores), axis=1

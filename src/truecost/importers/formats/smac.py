@@ -400,6 +400,7 @@ def _runs(columns: Columns, notes: list[str]) -> pl.DataFrame:
     if runs["instance"].null_count():
         notes.append("Trials have no instance: nothing here speaks of other instances.")
         runs = runs.with_columns(pl.col("instance").fill_null(NO_INSTANCE))
+    # Deterministic targets have no seeds; one without beside others is seed 0.
     seedless = runs["seed"].null_count()
     if seedless == runs.height:
         return runs.drop("seed")
@@ -440,6 +441,7 @@ def _trajectory(
     if not intensifier and steps:
         incumbents = steps[-1].configurations
     words = [origins.get(name, "").lower() for name in parameters]
+    # Origins decide what may be certified: in doubt, costs had a part.
     blind = bool(words) and all(word.startswith(BLIND) and SORTED not in word for word in words)
     return Trajectory(
         tool=f"SMAC3 {version}" if isinstance(version, str) else "SMAC3",

@@ -125,6 +125,7 @@ def _runs(table: pl.DataFrame, state: Path) -> pl.DataFrame:
             "seed": longtable.whole_numbers(table, "seed"),
         }
     )
+    # Seeds name runs only where none was made twice.
     again = runs.is_duplicated().any() or runs["seed"].null_count()
     return runs.drop("seed") if again else runs
 

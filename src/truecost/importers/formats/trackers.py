@@ -97,6 +97,7 @@ def _read(source: Any, options: Options) -> Import:
     special = {role: prefix + roles[role] for role in ("instance", "seed") if role in roles}
     varied = [column for column in inputs if column not in special.values()]
     cost = _metric(table, inputs, metrics, options.objective or options.columns.get("cost"))
+    # Trackers name trials, not configurations: equal parameters are one.
     keys = [
         json.dumps({column.removeprefix(prefix): row[column] for column in varied}, sort_keys=True)
         for row in table.select(varied).to_dicts() or [{}] * table.height

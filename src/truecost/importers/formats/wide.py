@@ -52,6 +52,7 @@ def _recognise(candidate: Candidate) -> bool:
     if len(names) < 3 or len(set(names)) != len(names):
         return False
     long = frames.guesses(names, {})
+    # Those are columns of a table with a row for every run.
     if {"cost", "seed", "run"} & set(long) or {"configuration", "instance"} <= set(long):
         return False
     rows = [row for row in candidate.rows(ROWS + 1)[1:] if len(row) == len(names)]
@@ -199,6 +200,7 @@ def _unsolved(column: pl.Series, options: Options) -> tuple[Options, list[str]]:
     are only pointed out.
     """
     costs = column.drop_nulls().drop_nans().to_numpy()
+    # Whoever has said what costs mean needs no guess.
     settled = (options.cutoff, options.par, options.low, options.high, options.utility)
     if any(value is not None for value in settled) or options.maximise or not costs.size:
         return options, []

@@ -302,6 +302,7 @@ def _verdict(case: Case, comparison: Comparison) -> str:
         limit = f"at least {least}" if wins.grade == "better" else f"at most {most}"
         return f"{certain}, {new} wins {limit} {runs}."
     if comparison.lower is None or comparison.upper is None:
+        # The advice behind the semicolon is for a search.
         reason = (comparison.reason or "").partition(";")[0]
         return f"Whether {new} is worse than {old} is unknown: {reason}."
     scale = case.mean_scale

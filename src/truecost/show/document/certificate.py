@@ -62,6 +62,7 @@ def certificate_section(case: Case, *, alone: bool = False) -> Section:
     blocks, lead = _certificate(case), certificate_lead(case)
     if alone:
         certificate, reason = case.assessment.certificate, case.assessment.no_certificate or ""
+        # Alone, there are no next steps to give the advice.
         if ";" in reason:
             lead, blocks = f"{lead[:-1]}; {reason.partition('; ')[2]}.", []
         if certificate is not None and certificate.configuration != case.assessment.incumbent:
@@ -154,6 +155,7 @@ def _width(case: Case) -> list[Block]:
     # The figure is about a single look: limits that hold at all times are wider.
     if evidence is None or certificate is None or evidence.at_all_times:
         return []
+    # A curve needs two points.
     if certificate.instances < 2:
         return []
 

@@ -261,6 +261,7 @@ class Case:
         hashed = self._is_hash(name)
         if name == self.assessment.default:
             return "the default" if hashed or name == "default" else f"the default ({name})"
+        # Somebody who typed a name looks for that name.
         chosen = self.assessment.question.configuration is None
         # A search's own winner is judged under its name, which nobody typed.
         chosen |= hashed and name == self.assessment.trajectory.incumbent

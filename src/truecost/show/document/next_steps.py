@@ -126,6 +126,7 @@ def steps_of(case: Case) -> tuple[str, ...]:
     """Return advice, the most useful first."""
     assessment = case.assessment
     steps, outlook = [], assessment.outlook
+    # Said first: a list of advice reads as if something were missing.
     if assessment.comparison is not None and assessment.grade != "open":
         steps.append("Nothing more is needed for this verdict.")
     if assessment.certificate is None:
@@ -289,6 +290,7 @@ def _commands(case: Case) -> tuple[tuple[str, str], ...]:
     lines = []
     undecided = assessment.certificate is None or assessment.comparison is None
     if assessment.adaptive and assessment.log.parameters and undecided and not case.nowhere:
+        # irace logs its target, so validate writes that scenario itself.
         if assessment.log.kind == "smac":
             lines.append((command("scenario from-log"), FILL_IN))
         if (validate := command("validate", instances="test/*", budget="2h")) is not None:

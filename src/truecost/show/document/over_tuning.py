@@ -139,6 +139,7 @@ def pairs(case: Case) -> dict[str, Any]:
         return {}
     with np.errstate(invalid="ignore"):
         means = np.nansum(runs.charged, axis=2) / runs.counts()
+    # Five digits are more than a point on a screen can show.
     rows = [[float(f"{v:.5g}") if np.isfinite(v) else None for v in row] for row in means]
     names = {"winner": comparison.configuration, "default": comparison.default}
     places = {role: runs.configurations.index(name) for role, name in names.items()}

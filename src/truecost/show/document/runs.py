@@ -93,6 +93,7 @@ def origin(case: Case) -> str:
         "adaptively": f"Recorded by {tool}, which tuned on these instances: they cannot certify "
         "its winner.",
     }[trajectory.proposed]
+    # Without instances there are none to be tuned on.
     if case.nowhere and trajectory.proposed == "adaptively":
         text = f"Recorded by {tool}, without instances."
     if trajectory.raced:

@@ -74,6 +74,7 @@ def _steps(label: str, costs: np.ndarray, limit: float) -> pl.DataFrame:
     known = costs[~np.isnan(costs)]
     solved = np.sort(known[known < limit])
     count = np.arange(1, solved.size + 1)
+    # Evenly along the order, so that the shape stays.
     if solved.size > MOST_STEPS:
         kept = np.unique(np.linspace(0, solved.size - 1, MOST_STEPS).astype(int))
         solved, count = solved[kept], count[kept]
@@ -319,7 +320,10 @@ def plan_curve_chart(data: pl.DataFrame, *, unit: str = "cost", price_unit: str 
         *(tip(f"{name}:Q", meaning) for name, (_, meaning) in panels.items()),
     ]
     # A flat panel shows nothing: its value becomes part of the title.
-    flat = {name for name in panels if name != "price" and _flat(data[name].to_list())}
+    spans = {name: (min(data[name]), max(data[name])) for name in panels if name != "price"}
+    flat = {
+        name for name, (low, high) in spans.items() if high - low <= FLAT * max(abs(low), abs(high))
+    }
     drawn = [
         _plan_panel(data, name, panels[name][0], tooltip) for name in panels if name not in flat
     ]
@@ -329,10 +333,6 @@ def plan_curve_chart(data: pl.DataFrame, *, unit: str = "cost", price_unit: str 
     note = f"{caveat[0].upper()}{caveat[1:]}." if caveat else "For the given within and across."
     title = theme.heading("Other numbers of instances, for the same question", note, *equal)
     return alt.hconcat(*drawn, spacing=30).properties(title=title)
-
-
-def _flat(values: list[float]) -> bool:
-    return max(values) - min(values) <= FLAT * max(map(abs, values))
 
 
 def _plan_panel(data: pl.DataFrame, column: str, title: str, tooltip: list[alt.Tooltip]) -> Chart:

@@ -36,6 +36,7 @@ class CommonRuns(NamedTuple):
 def common_runs(matrix: CostMatrix, names: Sequence[str]) -> CommonRuns:
     """Select the instances on which all these configurations have runs."""
     chosen = matrix.select(configurations=list(names))
+    # Means over different instances would compare the instances.
     both = np.flatnonzero((chosen.counts() > 0).all(axis=0))
     if not both.size:
         raise InputError("Expected at least one instance on which all have runs, got none.")
