@@ -442,6 +442,27 @@ def test_from_a_smac_log_to_a_certificate(tmp_path: Path) -> None:
     assert "configuration 5" in ended.stdout.lower().replace("\n", " ") or "(5)" in ended.stdout
 
 
+def test_from_a_smac_log_of_running_times(tmp_path: Path) -> None:
+    """The scenario of a search with a cutoff would not time a solver that answers as in SAT
+    competitions, or have another range of costs than the log.
+    """
+    source, cutoff = DATA / "smac" / "instances", ("--cutoff", "5", "--par", "10")
+    made = run("scenario", "from-log", source, *cutoff, "--out", "s", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "s" / "solver").write_text("#!/bin/sh\necho s UNSATISFIABLE\nexit 20\n")
+    (tmp_path / "s" / "solver").chmod(0o755)
+    (tmp_path / "new.txt").write_text("new\n")
+    path = tmp_path / "s" / "scenario.toml"
+    path.write_text(path.read_text().replace("FILL_IN_YOUR_SOLVER", "./solver"))
+    metric = Scenario.read(path).metric
+    assert (metric.kind, metric.range()) == ("par", (0.0, 50.0))
+    words = ("--scenario", path, "--instances", "new.txt", "--budget", "2runs", "--json", *FAST)
+    ended = run("validate", source, *cutoff, *words, cwd=tmp_path)
+    assert ended.returncode == 1, ended.stderr
+    statements = {each["quantity"]: each for each in json.loads(ended.stdout)["statements"]}
+    assert statements["solved share"]["observed"] == 1
+
+
 def test_a_program_named_by_a_log_is_not_started_without_asking(runner: Path) -> None:
     """The log of a stranger would run a program of his choice."""
     words = ("irace.Rdata", "--low", "0", "--high", "12", "--instances", "test/*")

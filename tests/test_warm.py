@@ -129,6 +129,21 @@ def test_a_function_gets_what_it_names() -> None:
     assert parameters(partial(plain, 3)) == ({"instance"}, True)
 
 
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_function_for_smac3_is_called(tmp_path: Path, warm: bool) -> None:
+    """A target function of SMAC3, `train(config, …)` with additional information in its answer,
+    would crash.
+    """
+    scenario = written(tmp_path, warm=warm)
+    (tmp_path / "target.py").write_text(
+        "def solve(config, instance, seed):\n    return seed + len(config), {'info': instance}\n"
+    )
+    with Slot() as slot:
+        caller, default = Caller(scenario), scenario.space.default()
+        outcome = execute(slot, caller, default, scenario.instances[0], 40)
+    assert (outcome.status, outcome.value) == (Status.SOLVED, 40 + len(default.values))
+
+
 def test_warm_is_for_python(tmp_path: Path) -> None:
     """A command would be said to be loaded, and be started each time."""
     target = {"kind": "wrapper", "command": ["./solver.sh"], "warm": True}

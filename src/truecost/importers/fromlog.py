@@ -193,10 +193,10 @@ def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
 
 
 def _by_r(path: Path, folder: Path) -> list[str]:
-    """The command of a target runner that is a function of R: a script takes it from the log."""
+    """The command of a target runner that is an R function: a script takes it from the log."""
     if shutil.which("Rscript") is None:
         raise InputError(
-            "expected R on this machine, since the target runner is a function of R: install it, "
+            "expected R on this machine, since the target runner is an R function: install it, "
             "or write a `scenario` by hand."
         )
     script = str((folder / SHIM.name).absolute())
@@ -220,20 +220,32 @@ def _smac(
         raise InputError(f"expected JSON in scenario.json: {error}.") from error
     options = content if isinstance(content, dict) else {}
     wall = options.get("trial_walltime_limit")
+    cutoff = log.matrix.cutoff
+    answer = [
+        "# Where the program prints its cost: a regular expression with one group.",
+        "value = 'cost: (\\S+)'",
+    ]
+    limit = f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}"
+    metric = _metric(log, None)
+    if cutoff is not None:
+        answer = [
+            "# Exit codes and output of a run that is solved, here as in SAT competitions.",
+            "exit = [10, 20]",
+            "solved = '^s (SATISFIABLE|UNSATISFIABLE)$'",
+        ]
+        limit = f"cpu = {cutoff:.12g}"
+        metric = ['kind = "par"', f"factor = {log.matrix.high / cutoff:.12g}"]
     tables = {
         "target": [
             '# Or a Python function: kind = "python" and function = "target.py:run" instead.',
             'kind = "command"',
             f"command = {_words([FILL_IN, '{instance}', '{seed}', '{arguments}'])}",
         ],
-        "answer": [
-            "# Where the program prints its cost: a regular expression with one group.",
-            "value = 'cost: (\\S+)'",
-        ],
+        "answer": answer,
         "space": ['file = "configspace.json"'],
         "instances": [_names(log, pattern, [folder.resolve(), Path.cwd()])],
-        "limits": [f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}"],
-        "metric": _metric(log, None),
+        "limits": [limit],
+        "metric": metric,
     }
     # The last folder alone is SMAC3's seed.
     name = "/".join(folder.resolve().parts[-2:])
@@ -338,7 +350,7 @@ def _table(table: RValue, scenario: RValue) -> str:
 
 
 def _deparsed(value: RValue) -> str:
-    """A condition of R as it was written."""
+    """An R condition as it was written."""
     if value.kind == "list" and len(value) == 1:
         return _deparsed(value.values[0])
     if value.kind == "symbol":

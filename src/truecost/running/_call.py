@@ -1,8 +1,9 @@
 """The process a Python function is called in: `python _call.py file.py name JSON`, without
 truecost.
 
-The function is called with those of configuration, instance, seed, cutoff and extras that it names
-as parameters; it returns a number, or a mapping with any of status, value and time. What it
+The function is called with those of configuration (or config, as SMAC3 calls it), instance, seed,
+cutoff and extras that it names as parameters; it returns a number, a tuple that starts with it, or
+a mapping with any of status, value and time. What it
 returned goes to standard output as a wrapper's answer.
 
 With `--warm SOCKET` in the place of JSON the file is loaded once, and each message of the socket
@@ -58,7 +59,11 @@ def call(function: Callable[..., Any], payload: str) -> None:
     """Call it and print its answer."""
     named, takes_all = parameters(function)
     known = json.loads(payload)
+    if "config" in named:
+        known["config"] = known.pop("configuration")
     returned = function(**{key: value for key, value in known.items() if takes_all or key in named})
+    # SMAC3 takes the cost together with additional information.
+    returned = returned[0] if isinstance(returned, tuple) else returned
     answer = dict(returned) if hasattr(returned, "keys") else {"value": float(returned)}
     sys.stdout.flush()
     # On a line of its own, whatever the function printed before.
