@@ -190,7 +190,7 @@ def which() -> str:
         (
             "Which one do I take for the next instance?",
             "wins",
-            f"wins at least {share_at_least(limits['wins'])} of new runs",
+            f"wins at least {share_at_least(limits['wins'])} of new runs (ties count ½)",
         ),
         (
             "How many times faster is it, typically?",
@@ -205,12 +205,12 @@ def which() -> str:
         (
             "How long do I wait for most runs?",
             "quantiles",
-            f"half of all runs: at most {at_most(limits['median'])} s",
+            f"median: at most {at_most(limits['median'])} s",
         ),
         (
             "Is a late answer worth less?",
             "expected utility",
-            f"at least {at_least(-useful.comparison.upper)} above the default",
+            f"at least {at_least(-useful.comparison.upper)} higher †",
         ),
         (
             "What does it cost in sum, in CPU hours?",
@@ -218,8 +218,8 @@ def which() -> str:
             f"at most {at_most(assessment.certificate.upper)} PAR10 s",
         ),
     ]
-    heads = ("You ask", "you want", "it says of kissat\u2019s winner, 95 % sure")
-    foot = "* needs the metric\u2019s possible range, and the most instances"
+    heads = ("Question", "statement", "for kissat\u2019s winner, 95 % confidence")
+    foot = "* needs the metric\u2019s possible range      † half-life=0.1, with its own winner"
     return boxes(rows, heads, foot)
 
 

@@ -430,7 +430,7 @@ def test_names_stay_text() -> None:
             ), name
     broken = figures.certificate_width_chart(width_data(matrix, HOSTILE[1]))
     texts = [each.text for each in ElementTree.fromstring(svg(broken)).iter()]  # noqa: S314
-    assert f"95 % certificates of {visible(HOSTILE[1])}" in texts
+    assert f"Guaranteed limits of configuration {visible(HOSTILE[1])} (95 %)" in texts
 
 
 def test_names_are_no_expressions() -> None:

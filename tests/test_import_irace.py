@@ -94,7 +94,7 @@ def test_what_else_the_log_says(log: Path) -> None:
     [
         (r.doubles([10.0, 0.25, 1e5]), ("0.25", "10", "100000"), None),
         (r.compact("compact_intseq", r.doubles([3, 7, 1])), ("8", "7", "9"), None),
-        (r.listing([r.doubles([1.0]), r.NIL, r.NIL]), ("2", "1", "3"), "got objects of R"),
+        (r.listing([r.doubles([1.0]), r.NIL, r.NIL]), ("2", "1", "3"), "got R objects"),
     ],
 )
 def test_instances_that_are_numbers(
@@ -202,7 +202,7 @@ def claim(kind: int, size: int) -> bytes:
         (r.workspace({"v": r.compact("mmap_real", r.NIL)}), "compact form 'mmap_real'"),
         (r.workspace({"v": struct.pack(">ii", 19, 1) * 5000 + r.NIL}), "nested at most 120 deep"),
         (r.workspace({"v": struct.pack(">i", 99 << 8 | 255)}), "a reference to one of"),
-        (r.workspace({"v": struct.pack(">i", 77)}), "a type of R at"),
+        (r.workspace({"v": struct.pack(">i", 77)}), "an R type at"),
         (r.workspace({"v": r.integers([1])}), "workspace with the variable iraceResults"),
         (b"RDX3\nA\n" + bytes(50), "XDR format"),
         (b"RDX3\nX\n" + struct.pack(">iii", 9, 0, 0), "version 2 or 3, got 9"),

@@ -702,7 +702,7 @@ def test_import_command(tmp_path: Path) -> None:
     shown = run("import", log, "--low", 0, "--high", 10, "-o", tmp_path / "runs.csv").stdout
     for words in (
         "8 runs of 3 configurations on 3 instances",
-        "The incumbent is 1",
+        "Incumbent: 1",
         "without the trajectory",
     ):
         assert words in " ".join(shown.split())

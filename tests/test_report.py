@@ -216,11 +216,13 @@ def test_ranks_by_adjusted_costs_are_said_to_be_so() -> None:
     assert float(second[3].value) > float(np.nanmean(costs[1]))
     adjusted = ", after adjusting for instance difficulty"
     choice = f"It has the lowest training cost of 3 configurations{adjusted}."
-    assert found.more == f"{choice} The next, b, costs {float(second[3].value):.3g}."
+    assert (
+        found.more == f"{choice} The second, configuration b, costs {float(second[3].value):.3g}."
+    )
     assert "training costs are adjusted for instance difficulty" in found.text
     costs[1] = np.nan
     whole = made(CostMatrix(costs, list("abc"), [f"i{i}" for i in range(12)], 0, 10))
-    assert whole.more.startswith("It has the lowest training cost of 2 configurations. The next")
+    assert whole.more.startswith("It has the lowest training cost of 2 configurations. The second")
     assert "adjusted for instance difficulty, as if" not in whole.text
 
 

@@ -246,6 +246,17 @@ def test_commands_are_whole() -> None:
     assert text.startswith("why one would")
 
 
+@pytest.mark.parametrize("number", ["0.111 s", "0.419 PAR10 s", "15 %", "2.3 ms", "4 GB"])
+def test_a_number_and_its_unit_are_on_one_line(number: str) -> None:
+    """A line would end between a number and its unit."""
+    for width in range(60, 90):
+        text = printed(
+            Text(f"{'word ' * 11}{number} {'word ' * 7}{number}, {number} each."), width=width
+        )
+        assert text.count(number) == 3, text
+        assert max(map(cell_len, text.splitlines())) <= width
+
+
 def test_facts_are_aligned() -> None:
     """Numbers under each other would start anywhere."""
     facts = (

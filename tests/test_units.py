@@ -305,7 +305,7 @@ def test_the_whole_list() -> None:
     assert f"{number} of {sets.configurations} may be the best, if not tuned" in page.badge or (
         number == 1 and f"Best of {sets.configurations}, if not tuned" in page.badge
     )
-    assert "The next, " in page.more
+    assert "The second, configuration " in page.more
     assert {"ranking", "cactus"} <= set(page.figures)
 
 

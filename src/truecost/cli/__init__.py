@@ -25,7 +25,7 @@ INTERRUPTED = 130
 
 # Every command, and what a list of them says of it in a line of a terminal.
 COMMANDS = {
-    "demo": "Three tuned solvers: how good are their winners really?",
+    "demo": "Three solvers: how good are their winners really?",
     "doctor": "What this machine offers: cores, limits, solvers, a browser.",
     "gather": "Run a solver: configurations on instances, into a journal.",
     "configure": "Search for a better configuration, and certify it.",

@@ -198,7 +198,7 @@ def gather(
         metavar="JOURNAL",
     ),
     dry_run: bool = asked(
-        "Only say what would be run; with a forecast from 20 trial runs.",
+        "Make 20 trial runs, which the journal keeps, and forecast the CPU time of the others.",
         "--dry-run",
         default=False,
     ),

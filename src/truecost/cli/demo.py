@@ -144,8 +144,8 @@ def demo(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge three tuned solvers: what each winner will cost on new instances, and whether it beats
-    its default.
+    """Judge the best of 50 configurations of three solvers: what it will cost on new instances, and
+    whether it beats the default.
 
     Writes a report on each into a folder, and prints the commands for your own runs.
     """
@@ -154,8 +154,9 @@ def demo(
     _draw(synthetic)
     if not quiet and not json:
         print_line(
-            f"Three tuned solvers, with real runs: {', '.join(SOLVERS)}. How good are their "
-            "winners really? This takes some 10 seconds, and 30 the very first time."
+            f"Three solvers, {', '.join(SOLVERS)}: real runs of the default and 49 random "
+            "configurations. How good are the winners really? This takes some 10 seconds, and 30 "
+            "the very first time."
         )
     with steps("compiling kernels, the first time", quiet=quiet) as tell:
         judged = {
@@ -176,7 +177,7 @@ def demo(
         print_line("Written:")
         for name, page in pages.items():
             print_line(f"  {page}: the report on {name}", wrap=False)
-        print_line(f"  {synthetic}: a matrix drawn from a model, to try commands on", wrap=False)
+        print_line(f"  {synthetic}: simulated runs, to try commands on", wrap=False)
         print_line("Next, a verdict in the terminal; then a report on your own runs:")
         for line in (command_line("audit", Source(runs=Path(SOLVERS[0]))), *OWN):
             print_line(f"  {line}", "strong", wrap=False)
@@ -234,16 +235,16 @@ def _print(judged: "dict[str, Assessment]") -> None:
         rows.append(
             [
                 name,
-                Toned("not shown", "open") if wins is None else Toned(f"≥ {wins}", "good"),
                 number(_training(assessment, assessment.default)),
                 number(_training(assessment, assessment.incumbent)),
                 Toned(f"≈ {number(assessment.optimism.true_cost)}", tone),
                 f"≤ {at_most(certificate.limit)}",
+                Toned("not shown", "open") if wins is None else Toned(f"≥ {wins}", "good"),
             ]
         )
     print_table(
         "The winner of 50 configurations and the default; mean PAR10 s on 50 instances",
-        ["solver", "new runs won", "default", "in training", "on new instances", "guaranteed"],
+        ["solver", "default", "in training", "on new instances", "guaranteed", "new runs won"],
         rows,
     )
     print_line("≥ and ≤ hold with 95 % confidence each. Runs are won against the default.", "aside")
@@ -265,52 +266,56 @@ def _wins(assessment: "Assessment") -> str | None:
 
 
 def _first(judged: "dict[str, Assessment]") -> str:
-    """What is shown, before anything else."""
-    shares = {name: _wins(assessment) for name, assessment in judged.items()}
-    beaten = {name: share for name, share in shares.items() if share is not None}
-    won = [f"{name}'s on at least {share} of new runs" for name, share in beaten.items()]
-    others = [f"{name}'s" for name in judged if name not in beaten]
-    missing = f" Not shown: {' and '.join(others)}." if others else ""
-    return f"Shown: these winners beat their default, {' and '.join(won)}.{missing}"
+    """The answer by the primary criterion, then by the secondary one."""
+    better = [f"{name}'s" for name, assessment in judged.items() if assessment.better]
+    wins = {name: _wins(assessment) for name, assessment in judged.items()}
+    won = [f"{name}'s wins at least {share}" for name, share in wins.items() if share]
+    others = [f"{name}'s" for name, share in wins.items() if not share]
+    parts = [" and ".join(won)] if won else []
+    parts += [f"no majority is shown for {' and '.join(others)}"] if others else []
+    return (
+        "A lower mean cost than the default's, the primary criterion, is shown for "
+        f"{' and '.join(better) or 'none of these winners yet'}. Secondary, by new runs won "
+        f"against the default: {'; '.join(parts)}."
+    )
 
 
 def _summary(assessment: "Assessment") -> str:
-    """A row of the table in words: whether the default is beaten, how much training flatters the
-    winner, and how many instances would settle it.
+    """A row of the table in words: whether a lower mean is shown and what would settle it, whether
+    it wins more often, and how much training flatters the winner.
     """
-    optimism, comparison = assessment.optimism, assessment.comparison
-    assert comparison is not None  # noqa: S101 - examples have a default
+    optimism, wins = assessment.optimism, assessment.wins
+    assert wins is not None  # noqa: S101 - examples have a default
     true_cost, default = optimism.true_cost, _training(assessment, assessment.default)
-    if _wins(assessment) is not None:
-        text = "wins more often than the default. "
-    elif comparison.gains < comparison.losses and comparison.observed < 0:
-        loses = f"loses on {comparison.losses} of {comparison.instances} instances"
-        text = f"not shown to be better. It is cheaper than the default on average but {loses}. "
-    else:
-        text = "not shown to be better. "
-    new = f"about {number(true_cost)} s on new instances"
+    sentences = [_mean(assessment)]
+    if wins.grade == "better":
+        sentences.append("It wins more often than the default.")
+    elif wins.observed < 0.5:
+        sentences.append(f"It wins only {percent(wins.observed)} of these runs.")
+    new = f"about {number(true_cost)} PAR10 s on new instances"
     if optimism.percent >= TOO_GOOD:
         more = (
-            f"more than the default's {number(default)} s"
+            f"more than the default's {number(default)}"
             if true_cost >= default
             else f"{percent(optimism.percent / 100)} more"
         )
         trained = number(_training(assessment, assessment.incumbent))
-        text += f"Training flatters it: {trained} s there, {new}, {more}. "
+        sentences.append(f"Training flatters it: {trained} PAR10 s there, {new}, {more}.")
     else:
-        text += f"Training does not flatter it: {new} too. "
-    # Wins may be shown already; the mean is what takes instances.
+        sentences.append(f"Training does not flatter it: {new} too.")
+    return " ".join(sentences)
+
+
+def _mean(assessment: "Assessment") -> str:
+    """Whether a lower mean cost is shown, and how many instances would settle it."""
+    if assessment.better:
+        return "a lower mean cost is shown."
     reach = [goal.forecast.instances for goal in assessment.outlook.reach if goal.what == "mean"]
-    if not reach:
-        return text.rstrip()
-    if reach[0] is None:
-        return f"{text}To show a lower mean cost is out of reach at this difference."
-    needed = f"about {reach[0]:,} new instances would"
-    if true_cost >= default:
-        return f"{text}If it is as good as it looks, {needed} show a lower mean cost."
+    if not reach or reach[0] is None:
+        return "a lower mean cost is not shown."
     return (
-        f"{text}Rare timeouts cannot be ruled out, so a lower mean cost is not shown; {needed} "
-        "probably settle it."
+        "a lower mean cost is not shown, since rare timeouts cannot be ruled out; about "
+        f"{reach[0]:,} new instances would probably settle it."
     )
 
 

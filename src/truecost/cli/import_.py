@@ -89,7 +89,7 @@ def _print(data: dict[str, Any]) -> None:
     print_line(f"{origins[trajectory['proposed']]}{raced}.")
     for role in ("default", "incumbent"):
         if trajectory[role] is not None:
-            print_line(f"The {role} is {trajectory[role]}.")
+            print_line(f"{role.capitalize()}: {trajectory[role]}.")
     for reason, count in data["left_out"].items():
         print_line(f"Left out: {count:,} — {reason}.")
     for note in data["notes"]:

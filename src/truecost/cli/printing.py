@@ -82,7 +82,7 @@ def print_line(text: str = "", tone: Tone = "", *, wrap: bool = True) -> None:
 
     # A command that was wrapped cannot be pasted.
     line = terminal.line if wrap else terminal.unwrapped
-    terminal.console().print(line(flagged(text), tone), crop=False)
+    terminal.put(line(flagged(text), tone))
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -198,7 +198,7 @@ def _read(
             default = default or made.default
     scenario = read_scenario(path, quiet)
     if searches is not None and scenario.target.whole:
-        raise InputError("Expected one log, since its target runner is a function of R in it.")
+        raise InputError("Expected one log, since its target runner is an R function in it.")
     instances: Any = duel.instances
     if instances:
         instances = instance_list(instances, log, (*folders, scenario.folder)) or instances
@@ -231,8 +231,9 @@ def _from_log(source: Source, log: "Import", folder: Path, pattern: str | None) 
     made = scenario_from_log(source.place, log, folder, instances=pattern)
     if source.default is None and log.trajectory.default is None:
         raise InputError(
-            "Expected the name of the `default`, which irace's log does not say: a number of one "
-            "of its configurations; or a second `configuration` to compare with."
+            "Expected a `default`, which this irace log does not have: the number of another "
+            "configuration, or a `scenario` (truecost scenario from-log writes it) with your "
+            "default in [space]."
         )
     return made
 

@@ -165,7 +165,7 @@ def _importer(candidate: Candidate, kind: str | None) -> Importer:
 def _unknown(candidate: Candidate) -> str:
     """What to say of something that no importer recognises."""
     start, path = candidate.start, candidate.path
-    expected = "expected a log, a table or a workspace of R"
+    expected = "expected a log, a table or an R workspace"
     if path is None:
         return f"expected a path or a data frame, got {type(candidate.source).__name__}."
     if path.is_dir():

@@ -207,7 +207,7 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     defaults = [name for name in matrix.configurations if name.strip().lower() == NAMED_SO]
     if options.default is None and len(defaults) == 1:
         default = defaults[0]
-        notes.append(f"The configuration called {default} is taken for the default.")
+        notes.append("The default was guessed by its name; `default` names another.")
     return Import(
         kind="table",
         matrix=matrix,

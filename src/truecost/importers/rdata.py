@@ -46,12 +46,12 @@ _VECTORS = {
     _COMPLEX: ("complex", ">c16"),
     _RAW: ("raw", "u1"),
 }
-_TOO_DEEP = f"expected values of R nested at most {DEEPEST} deep, and these go deeper."
+_TOO_DEEP = f"expected R values nested at most {DEEPEST} deep, and these go deeper."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RValue:
-    """A value of R: what it is, its elements, its attributes.
+    """An R value: what it is, its elements, its attributes.
 
     `kind` is `"logical"`, `"integer"`, `"double"`, `"complex"` or `"raw"` (an array), `"character"`
     (a list of text, None for NA), `"list"`, `"pairs"` or `"environment"` (a list of values),
@@ -128,10 +128,10 @@ OTHER = RValue(kind="other")
 
 def read(file: BufferedReader) -> dict[str, RValue]:
     """The variables of a workspace that `save()` wrote, by name."""
-    content = packed.unpacked(file, "a workspace of R")
+    content = packed.unpacked(file, "an R workspace")
     if content[:5] not in MAGIC:
         raise InputError(
-            "expected a workspace of R in its binary format (RDX2 or RDX3), got "
+            "expected an R workspace in its binary format (RDX2 or RDX3), got "
             f"{bytes(content[:5])!r}."
         )
     return _Reader(content).variables()
@@ -139,7 +139,7 @@ def read(file: BufferedReader) -> dict[str, RValue]:
 
 def read_value(file: BufferedReader) -> RValue:
     """The value that `saveRDS()` wrote."""
-    reader = _Reader(packed.unpacked(file, "a value of R"))
+    reader = _Reader(packed.unpacked(file, "an R value"))
     reader.at = 0
     reader.heading()
     return reader.item()
@@ -267,7 +267,7 @@ class _Reader:
             self.take(self.integer())
         elif kind != _S4:
             raise InputError(
-                f"expected a type of R at {self.at:,}, got number {kind}: the file is damaged."
+                f"expected an R type at {self.at:,}, got number {kind}: the file is damaged."
             )
         return OTHER
 
@@ -370,7 +370,7 @@ class _Reader:
             value = RValue(kind="character", values=texts)
         else:
             raise InputError(
-                f"expected a vector of R, got one in the compact form {name!r}, which is not known."
+                f"expected an R vector, got one in the compact form {name!r}, which is not known."
             )
         return RValue(
             kind=value.kind, values=value.values, attributes=value.attributes | attributes.pairs()
@@ -384,7 +384,7 @@ class _Reader:
         self.left -= int(size)
         values = start + step * np.arange(int(size))
         if kind == "integer" and not (np.abs(values) < 2**31).all():
-            raise InputError("expected a range of whole numbers of R, got numbers beyond 2^31.")
+            raise InputError("expected a range of R integers, got numbers beyond 2^31.")
         return RValue(kind=kind, values=values.astype(np.int32) if kind == "integer" else values)
 
     def code(self) -> None:

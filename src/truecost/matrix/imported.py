@@ -80,7 +80,7 @@ class Import:
             name: str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
             for name, value in self.parameters.get(configuration, {}).items()
         }
-        # Without any switch, values belong to a function of R.
+        # Without any switch, values belong to an R function.
         if any(self.switches.values()) and all(name in self.switches for name in values):
             return " ".join(f"{self.switches[name]}{value}" for name, value in values.items())
         return shlex.join(f"--{name}={value}" for name, value in values.items())

@@ -26,9 +26,10 @@ _TEXTS: Final = {
     "proposed": "how configurations were proposed: Beforehand: all were fixed before any cost was "
     "observed, as in random search. Adaptively: some were derived from observed costs, as in SMAC3 "
     "or irace; then only runs on new instances can certify anything.",
-    "raced": "a race: The number of runs of a configuration depended on observed costs. Limits "
-    "then have to hold at all times.",
-    "incumbent": "incumbent: The configuration this report is about: the winner.",
+    "raced": "race: How many runs a configuration got depended on observed costs, as in irace or "
+    "SMAC3. Limits then have to hold at all times.",
+    "incumbent": "incumbent: The configuration this report is about, also called the winner: the "
+    "one that the search returned, else the one with the lowest training cost.",
     "default": "default: The configuration the winner is compared with.",
     "used": "instances with runs: The number of instances the configuration has runs on.",
     "rank": "rank: Position by training cost; 1 is the lowest.",
@@ -39,15 +40,15 @@ _TEXTS: Final = {
     "error. Unknown if the configuration was tuned on these instances.",
     "standard-error": "standard error: The typical distance between training cost and true cost, "
     "for a configuration that was not picked by its training cost.",
-    "within": "within: Variance of the cost between runs on the same instance: the effect of the "
-    "seed.",
+    "within": "within: Variance of the cost between runs on the same instance, averaged over "
+    "instances: the effect of the seed.",
     "across": "across: Variance of the expected cost between instances.",
     "within-share": "share of within: The part of a run's variance that comes from the seed; the "
     "rest comes from the instance.",
     "not-solved": "not solved: Share of runs that timed out, ran out of memory, crashed or "
     "answered wrongly.",
-    "censored": "censored runs: Runs stopped at a cap below the cutoff, because the search had no "
-    "use for more. Whether they would have been solved is unknown; they cost at least their cap.",
+    "censored": "censored runs: Runs stopped at a cap below the cutoff, because they could no "
+    "longer win. Whether they would have been solved is unknown; they cost at least their cap.",
     "at-highest": "at the highest cost: Share of runs with the highest possible cost. How runs "
     "ended is unknown here.",
     "bottleneck": "bottleneck: The larger source of noise in the training cost: too few runs per "
@@ -66,10 +67,11 @@ _TEXTS: Final = {
     "held-out-cost": "cost on held-out halves: Choose the best on one half of the instances and "
     "take its cost on the other half: the mean over many random splits.",
     "test-cost": "test cost: The mean cost on instances not used for tuning: the fairest estimate.",
-    "optimism": "optimism: Estimated cost on new instances − training cost of the incumbent. It "
-    "measures how flattering the training cost is, not whether the choice was bad.",
-    "over-tuning": "over-tuning: Test cost of the incumbent − the lowest test cost of any earlier "
-    "incumbent. Above 0, an earlier incumbent was better.",
+    "optimism": "optimism: Estimated cost on new instances − training cost of the incumbent: how "
+    "flattering the training cost is. For the best of a fixed list it is the selection error; "
+    "tuning adds to it.",
+    "over-tuning": "over-tuning: Test cost of the incumbent − the lowest test cost of all "
+    "incumbents. Above 0, an earlier one looks better, which can be noise: this is not a test.",
     "relative-over-tuning": "relative over-tuning: Over-tuning divided by the largest improvement "
     "over the first incumbent; at 1, the whole improvement is lost again.",
     "interval": "confidence limit: Computed from the runs alone, without known variances. If "
@@ -92,8 +94,15 @@ _TEXTS: Final = {
     "needs for 80 % power at the observed difference. If the incumbent was picked for its low cost "
     "here, the difference is overestimated and this number too small.",
     "observed": "observed: The same quantity in the recorded runs.",
-    "guaranteed": "guaranteed: Holds for new instances and seeds; wrong with probability at most "
-    "δ, given the assumptions.",
+    "guaranteed": "guaranteed: Holds for what the statement names, by default new instances and "
+    "seeds; wrong with probability at most δ, given the assumptions.",
+    "certificate": "certificate: A guaranteed limit of the mean cost of the incumbent.",
+    "primary": "primary criterion: What decides the verdict: mean cost, or the share of wins where "
+    "the cost range is unknown. Choose it before looking at results.",
+    "journal": "journal: The SQLite file (.db) in which truecost records its runs. Every command "
+    "reads it, and interrupted ones resume from it.",
+    "scenario": "scenario: The file that says how to run a solver: command, parameters, instances, "
+    "resource limits, metric.",
     "approximate": "approximate: Correct for many instances by the normal approximation, unless "
     "rare large costs are missing from the sample; not guaranteed.",
     "delta": "δ: The error probability of a statement; 0.05 is 95 % confidence.",

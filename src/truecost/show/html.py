@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from truecost.show.blocks import Document, Section
 from truecost.show.glossary import TERMS
 from truecost.show.saving import PANELS, Spec, bundle, render, script_json, specification, untitled
-from truecost.show.text import visible
+from truecost.show.text import BEFORE_UNIT, visible
 from truecost.show.theme import BLACK, PALETTE, SOFT
 
 # A chart's colours become variables of the style sheet, with a light and a dark value each.
@@ -157,8 +157,8 @@ def _templates() -> Environment:
 
 
 def unbroken(text: str) -> Markup:
-    """Keep a number and its %, and the name of an option, on one line."""
-    escaped = re.sub(r"(?<=\d) (?=%)", "&nbsp;", str(escape(visible(text))))
+    """Keep a number and its unit, and the name of an option, on one line."""
+    escaped = BEFORE_UNIT.sub("&nbsp;", str(escape(visible(text))))
     whole = re.sub(r"(?<![\w-])--[a-z][\w-]*", r"<span class='whole'>\g<0></span>", escaped)
     return Markup(whole)  # noqa: S704 - escaped
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group, RenderableType
+from rich.containers import Lines
 from rich.table import Table as Grid
 from rich.text import Text as Line
 from rich.theme import Theme
@@ -30,7 +31,7 @@ from truecost.show.blocks import (
     Tone,
 )
 from truecost.show.glossary import TERMS
-from truecost.show.text import WIDTH, visible
+from truecost.show.text import BEFORE_UNIT, WIDTH, visible
 
 # Columns a table needs at least.
 NARROWEST = 60
@@ -38,6 +39,8 @@ NARROWEST = 60
 # this many lines.
 NARROWEST_TEXT = 12
 MOST_LINES = 4
+# In the place of a space at which no line may end, while a paragraph is wrapped.
+HELD = "\ue000"
 # ± and its number are one word.
 WORDS = re.compile(r"(?:± )?\S+")
 
@@ -78,7 +81,7 @@ def show(
     """Print a document, or some sections or blocks."""
     into = into or console()
     for part in render(what, into.width, details=details):
-        into.print(part, crop=False)  # commands may be wider than the terminal
+        put(part, into)
 
 
 def render(
@@ -110,15 +113,34 @@ def render(
         yield from parts
 
 
+def put(part: RenderableType, into: Console | None = None) -> None:
+    """Print a part of a document."""
+    # In a group: rich joins texts printed on their own, and forgets how they are wrapped. Not
+    # cropped, since commands may be wider than the terminal.
+    (into or console()).print(Group(part), crop=False)
+
+
+class Paragraph(Line):
+    """A text whose numbers stay on one line with their units."""
+
+    def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+        """Return its lines."""
+        whole = self.copy()
+        whole.plain = BEFORE_UNIT.sub(HELD, self.plain)
+        lines = whole.wrap(console, width, **options)
+        for part in lines:
+            part.plain = part.plain.replace(HELD, " ")
+        return lines
+
+
 def line(text: str, tone: Tone = "") -> Line:
     """Return a paragraph."""
-    return Line(visible(text), style=TONES[tone])
+    return Paragraph(visible(text), style=TONES[tone])
 
 
 def unwrapped(text: str, tone: Tone = "") -> RenderableType:
     """Return a line to copy, never wrapped."""
-    # In a group: rich joins texts printed on their own, and forgets their wrapping.
-    return Group(Line(visible(text), style=TONES[tone], no_wrap=True, overflow="ignore"))
+    return Line(visible(text), style=TONES[tone], no_wrap=True, overflow="ignore")
 
 
 def _part(block: Section | Block, width: int, details: bool) -> Iterator[RenderableType]:

@@ -1,5 +1,9 @@
-"""Text from files, made safe to show."""
+"""Text, made safe to show, and where a line of it must not end."""
 
+import re
+
+# A space between a number and its unit.
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|PAR\d+ s|m?s|min|h|[KMG]B)(?!\w))")
 # Columns if there is no terminal.
 WIDTH = 80
 

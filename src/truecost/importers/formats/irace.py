@@ -125,7 +125,7 @@ def _need(log: RValue, name: str, kinds: tuple[str, ...]) -> RValue:
 
 
 def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], FloatArray]:
-    """Names of rows and columns, and the numbers of a matrix of R."""
+    """Names of rows and columns, and the numbers of an R matrix."""
     dim = matrix.attributes.get("dim", rdata.NULL)
     sizes = tuple(int(size) for size in dim.values) if dim.kind == "integer" else ()
     if len(sizes) != 2 or min(sizes) < 0 or sizes[0] * sizes[1] != len(matrix):
@@ -277,7 +277,7 @@ def _obstacle(scenario: RValue) -> str | None:
     if scenario.number("aclib") == 1:
         return "expected irace's own convention for target runners, got that of AClib"
     if scenario.get("instances").kind not in ("null", "character", *NUMBERS):
-        return "expected instances that are files, texts or numbers, got objects of R"
+        return "expected instances that are files, texts or numbers, got R objects"
     if scenario.get("targetRunner").kind not in ("character", "other"):
         return "expected a target runner in the log, got none"
     return None

@@ -17,7 +17,7 @@ def _recognise(candidate: Candidate) -> bool:
     archive = candidate.start.startswith(b"PK\x03\x04")
     if archive and any(mark in candidate.start for mark in WORKBOOK):
         raise InputError(
-            "expected a log, a table or a workspace of R, got a spreadsheet: save it as csv."
+            "expected a log, a table or an R workspace, got a spreadsheet: save it as csv."
         )
     return archive
 

@@ -1,4 +1,4 @@
-"""RDS files of R: a data frame that `saveRDS()` wrote, with a row for every run."""
+"""R's RDS files: a data frame that `saveRDS()` wrote, with a row for every run."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ def _read(path: Path, options: Options) -> Import:
     names, columns = value.names, value.values if value.kind == "list" else ()
     if not names or len({len(column) for column in columns}) != 1 or len(names) != len(columns):
         raise InputError(
-            "expected a data frame with a row for every run in the RDS file, got another value "
-            "of R: save the data frame itself, or write a csv table."
+            "expected a data frame with a row for every run in the RDS file, got another R value: "
+            "save the data frame itself, or write a csv table."
         )
     table = pl.DataFrame(
         {
@@ -34,4 +34,4 @@ def _read(path: Path, options: Options) -> Import:
     return frames.runs_of(table, options)
 
 
-IMPORTER = Importer(name="rds", title="RDS of R", recognise=_recognise, read=_read)
+IMPORTER = Importer(name="rds", title="RDS", recognise=_recognise, read=_read)

@@ -22,11 +22,12 @@ from truecost.show.document.context import (
 )
 from truecost.show.document.next_steps import MOST
 from truecost.show.document.runs import left_out
-from truecost.show.document.verdict import both_sides, secondary, with_margin
+from truecost.show.document.verdict import each_limit, secondary, with_margin
 from truecost.show.numbers import (
     at_least,
     at_most,
     chance,
+    confidence,
     counted,
     limits,
     number,
@@ -157,8 +158,13 @@ def _errors(best: "Recommendation", context: Context) -> str:
     error = f"standard error {context.cost(number(best.standard_error))}"
     if best.bound is None:
         return error
-    epsilon, where = number(float(best.bound.epsilon)), best.bound.theorem
-    return f"{error}; {sure(best.bound.delta)} true − training cost below {epsilon} ({where})"
+    epsilon, level = number(float(best.bound.epsilon)), confidence(best.bound.delta)
+    many = best.configurations
+    whose = "a configuration fixed beforehand" if many == 1 else f"all {many:,} configurations"
+    return (
+        f"{error}; true − training cost below {epsilon} for {whose} ({level} confidence if these "
+        "variances are right)"
+    )
 
 
 def _component(value: float, spread: float) -> str:
@@ -292,7 +298,7 @@ def _verdict(case: Case, comparison: Comparison) -> str:
     assessment = case.assessment
     new, old = comparison.configuration, comparison.default
     delta, wins = assessment.question.delta, assessment.wins
-    certain, both = opening(sure(delta)), f"{both_sides(case)} interval"
+    certain, both = opening(sure(delta)), each_limit(case)
     if assessment.primary == "wins" and wins is not None:
         least = share_at_least(wins.limit)
         most = share_at_most(1.0 if wins.opposite is None else wins.opposite)

@@ -106,16 +106,17 @@ def _margin(case: Case) -> list[Block]:
     scale = case.scale
     worst = case.amount(case.assessment.matrix.high)
     share = f"one in {1 / width.chance:.0f}" if width.chance <= OFTEN else percent(width.chance)
-    plural = case.assessment.scope.plural
+    more = f"more {case.assessment.scope.plural}"
+    if certificate.configurations > 1:
+        more += " or test runs, which need no correction,"
     cause = (
-        f"Only more {plural} reduce that part."
+        f"{opening(more)} reduce that part."
         if width.unseen > width.rest
         else "The rest is the observed spread."
     )
-    total, unseen = (case.cost(number(part)) for part in (width.total, width.unseen))
-    above, end = ("above", "maximum") if scale is COST else ("below", "minimum")
+    unseen, end = case.cost(number(width.unseen)), "maximum" if scale is COST else "minimum"
     text = (
-        f"The limit is {total} {above} the mean. {unseen} of that is unavoidable with "
+        f"Of the distance between limit and mean, {unseen} is unavoidable with "
         f"{case.units(certificate.instances)}: {share} could {scale.verb[:-1]} {worst}, the "
         f"{end}, without appearing here. {cause}"
     )

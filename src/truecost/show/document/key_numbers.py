@@ -8,7 +8,7 @@ import numpy as np
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Fact, Figure
 from truecost.show.document.context import COST, Case
-from truecost.show.document.verdict import adjusted_from, both_sides, expected_cost, guessed, if_met
+from truecost.show.document.verdict import adjusted_from, each_limit, expected_cost, guessed, if_met
 from truecost.show.numbers import confidence, counted, ends, limits, percents, signed
 
 # Statements about a mix of families, or with weights, are weighted; plain means are not.
@@ -136,7 +136,7 @@ def _to_default(case: Case, comparison: Comparison) -> Fact | None:
         note = f"of {case.called(comparison.configuration)}, {note}"
     if comparison.lower is not None and comparison.upper is not None:
         interval = limits(*scale.range(comparison.lower, comparison.upper))
-        note += f"; {both_sides(case)} interval {interval}"
+        note += f"; guaranteed {interval} ({each_limit(case)})"
     value, text = comparison.observed, difference(comparison, scale.sign)
     expected = case.assessment.beside.expected_difference
     known = comparison.lowest == comparison.highest

@@ -29,7 +29,7 @@ from truecost.show.blocks import (
 )
 from truecost.show.document.context import Case, Scale, drawing, opening
 from truecost.show.document.key_numbers import compared_on, difference, in_training, true_cost
-from truecost.show.document.verdict import both_sides, guessed, hidden, shown_percent
+from truecost.show.document.verdict import each_limit, guessed, hidden, shown_percent
 from truecost.show.numbers import counted, given, limits, number, percent, signed
 
 # Distributions of fewer instances show nothing.
@@ -235,7 +235,7 @@ def over_tuned(case: Case) -> Section:
         facts.append(Fact("relative-over-tuning", lost.relative, percent(lost.relative)))
     blocks = (Facts(tuple(facts)), *_split(case), *_along(case), *_sweeps(case))
     lead = f"{hidden(case)} {_earlier(case)}".rstrip()
-    return Section("over-tuned", "Is it over-tuned?", lead, blocks)
+    return Section("over-tuned", "Is the training cost too good?", lead, blocks)
 
 
 def _earlier(case: Case) -> str:
@@ -381,8 +381,7 @@ def _paired(case: Case, comparison: Comparison, title: str) -> Figure:
     note = f"No guaranteed limits of the mean difference: {comparison.reason}."
     if lower is not None and upper is not None:
         ends = limits(*case.scale.range(lower, upper))
-        interval = f"{both_sides(case)} interval of the mean difference, {ends}"
-        note = f"Shaded: the guaranteed {interval}."
+        note = f"Shaded: the guaranteed mean difference, {ends} ({each_limit(case)})."
 
     def inputs() -> dict[str, Any]:
         pairs = case.assessment.pairs

@@ -145,7 +145,7 @@ def _next_best(case: Case) -> str:
         return ""
     second = int(costs.order[1])
     name, value = case.assessment.matrix.configurations[second], float(costs.training[second])
-    text = f" The next, {name}, {case.scale.verb} {case.amount(value)}."
+    text = f" The second, configuration {name}, {case.scale.verb} {case.amount(value)}."
     if isinstance(sets, Refusal):
         return text
     alone = sets.may_be_best == (case.assessment.incumbent,)
@@ -163,7 +163,8 @@ def against_default(case: Case, comparison: Comparison) -> str:
     where, condition = case.assessment.scope.phrase, comparison.condition
     if effect:
         certain = sure(case.assessment.question.delta)
-        sentence = f"{winner} is {relation} than {default} {where}: {certain} {effect}."
+        sentence = f"{winner} is {relation} than {default} {where}: {certain} {effect}"
+        sentence += f"{_observed(case, comparison)}."
     elif case.assessment.primary == "wins":
         sentence = (
             f"undecided {where}: the runs show neither a majority of wins of {winner} over "
@@ -211,6 +212,19 @@ def _effect(case: Case, criterion: str) -> tuple[str, str]:
     return "", ""
 
 
+def _observed(case: Case, comparison: Comparison) -> str:
+    """Return the observed effect beside the guaranteed one, where no capped run hides it."""
+    if case.assessment.primary == "wins" and case.assessment.wins is not None:
+        value = percent(case.assessment.wins.observed)
+    elif comparison.lowest == comparison.highest:
+        value = case.cost(number(abs(comparison.observed)))
+    else:
+        return ""
+    # Stopping at the first look that shows a difference favours samples with a large one.
+    early = case.assessment.trajectory.watched is not None
+    return f" (observed: {value}{', which early stopping tends to overstate' if early else ''})"
+
+
 def secondary(case: Case) -> str:
     """Return what the criterion that does not decide shows, if anything."""
     comparison = case.assessment.comparison
@@ -226,12 +240,12 @@ def _interval(case: Case, comparison: Comparison) -> str:
     scale = case.mean_scale._replace(origin=0.0)
     low, high = scale.range(comparison.lower or 0.0, comparison.upper or 0.0)
     high_shown = case.cost(f"{'+' if high > 0 else ''}{at_most(high)}")
-    return f"between {at_least(low)} and {high_shown} ({both_sides(case)} interval)"
+    return f"between {at_least(low)} and {high_shown} ({each_limit(case)})"
 
 
-def both_sides(case: Case) -> str:
-    """Return the confidence of two limits together, each wrong with probability δ."""
-    return confidence(min(1.0, 2 * case.assessment.question.delta))
+def each_limit(case: Case) -> str:
+    """Return the confidence of two limits, each wrong with probability δ."""
+    return f"each limit with {confidence(case.assessment.question.delta)} confidence"
 
 
 def _untested(case: Case, comparison: Comparison) -> str:

@@ -271,11 +271,10 @@ def certificate_width_chart(
     lines = theme.curves(table, x, axis(data["width"]).y("width", y_title), series, tooltip)
     return theme.layered(
         lines,
-        f"{confidence} certificates of {data['configuration'][0]}",
+        f"Guaranteed limits of configuration {data['configuration'][0]} ({confidence})",
         "Growing parts of one random order; each limit is for a single look at a K fixed "
         "beforehand.",
-        "No limit exceeds the highest possible cost: where a line is flat, its method knows "
-        "nothing better.",
+        "A flat line: the limit is the highest possible cost.",
     )
 
 

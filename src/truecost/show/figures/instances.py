@@ -270,8 +270,7 @@ def paired_differences_chart(
             *sorted(theme.displayed(summary[end]) for end in ("lower", "upper"))
         )
         level = numbers.confidence(delta)
-        # Each end alone is wrong with probability delta, so the two together with up to 2 delta.
-        lines.append(f"{numbers.confidence(2 * delta)} interval {limits} (shaded)")
+        lines.append(f"shaded {limits}, each limit with {level} confidence")
         tooltip.append(tip("lower:Q", f"true costs differ by at least ({level} confidence)"))
         tooltip.append(tip("upper:Q", f"and by at most ({level} confidence)"))
     base = theme.plot(row).encode(x=across.x("left"), x2="right:Q", tooltip=tooltip)

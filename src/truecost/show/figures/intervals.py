@@ -74,7 +74,7 @@ def glance_chart(
         labels = [numbers.number(-cost) for cost in data["cost"]]
         drawn = drawn.with_columns(shown=pl.Series(labels), limit=pl.Series(limits))
     title = labelled("mean cost", unit)
-    limit = tip("upper:Q", f"at most ({numbers.confidence(delta)} confidence)")
+    limit = tip("limit:N", f"{numbers.confidence(delta)} confidence")
     base = theme.plot(drawn).encode(
         y=theme.rows("what", series.names, 200, grid=False, ticks=False, domain=False),
         color=series.color().legend(None),
