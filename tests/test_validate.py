@@ -267,7 +267,7 @@ def test_what_the_log_has_runs_on_is_left_out(here: Scenario, folder: Path, tmp_
         ({"configuration": "nobody"}, "the name of a configuration"),
         ({"budget": None}, "expected a `budget`"),
         ({"budget": "1runs"}, "2 runs at least"),
-        ({"delta": 0.0}, "delta between 0 and 1"),
+        ({"delta": 0.0}, "`delta` between 0 and 1"),
         ({"runs": 0}, "at least 1 of `runs`"),
         ({"primary": "median"}, "mean or wins"),
         ({"instances": "s/none/*"}, "expected files"),
