@@ -235,7 +235,8 @@ def over_tuned(case: Case) -> Section:
         facts.append(Fact("relative-over-tuning", lost.relative, percent(lost.relative)))
     blocks = (Facts(tuple(facts)), *_split(case), *_along(case), *_sweeps(case))
     lead = f"{hidden(case)} {_earlier(case)}".rstrip()
-    return Section("over-tuned", "Is the training cost too good?", lead, blocks)
+    title = f"Is the training {case.scale.noun} too good?"
+    return Section("over-tuned", title, lead, blocks)
 
 
 def _earlier(case: Case) -> str:
