@@ -151,3 +151,24 @@ def test_formats_that_are_not_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
     with pytest.raises(InputError, match="an HDF5 file"):
         import_runs(tmp_path / "file")
+
+
+def test_pruned_trials_are_left_out_of_a_table_as_of_a_storage(tmp_path: Path) -> None:
+    """The same study would charge pruned trials if it comes as a table, and not as a storage."""
+
+    def objective(trial: optuna.Trial) -> float:
+        depth = trial.suggest_int("depth", 1, 2)
+        trial.suggest_categorical("instance", ["x", "y"])
+        trial.report(9.0, 0)
+        if trial.number == 2:
+            raise optuna.TrialPruned
+        return float(depth)
+
+    study = optuna.create_study(
+        sampler=optuna.samplers.GridSampler({"depth": [1, 2], "instance": ["x", "y"]}, seed=1)
+    )
+    study.optimize(objective, n_trials=4)
+    study.trials_dataframe().to_csv(tmp_path / "trials.csv", index=False)
+    log = import_runs(tmp_path / "trials.csv", low=0, high=9)
+    assert int(log.matrix.counts().sum()) == 3
+    assert log.omissions == ["1 trial left out: pruned, running or waiting."]

@@ -105,7 +105,8 @@ def test_user_attributes(storage: tuple[Path, Any]) -> None:
     for trial in optuna.load_study(study_name="s", storage=opened).trials[:4]:
         row = log.matrix.costs[log.matrix.configurations.index(str(trial.number)), :, 0]
         assert row.tolist() == list(trial.user_attrs["costs"].values())
-    assert log.left_out["trials that ended without a value"] == 2
+    assert log.left_out["trials ended without a value"] == 2
+    assert "2 trials left out: ended without a value." in log.omissions
 
 
 def test_one_number_for_a_trial(tmp_path: Path) -> None:

@@ -804,3 +804,18 @@ def test_a_gathering_that_is_not_finished_says_so(tmp_path: Path) -> None:
     assert assess(ended).certificate is not None
     begun.matrix.save(tmp_path / "kept.npz", trajectory=begun.trajectory)
     assert import_runs(tmp_path / "kept.npz").trajectory.unfinished
+
+
+def test_blanks_around_names_are_not_part_of_them(tmp_path: Path) -> None:
+    """An instance would be two, one of them with a blank behind its name."""
+    long, wide = tmp_path / "long.csv", tmp_path / "wide.csv"
+    long.write_text(
+        'configuration,instance,cost\na,x.cnf,1\n"a "," x.cnf ",2\nb,x.cnf,3\nb,x.cnf,4\n'
+    )
+    wide.write_text('instance," a ",b\n" x.cnf ",1,2\ny.cnf,3,4\n')
+    for table, instances in ((long, ("x.cnf",)), (wide, ("x.cnf", "y.cnf"))):
+        matrix = import_runs(table).matrix
+        assert (matrix.configurations, matrix.instances) == (("a", "b"), instances)
+    wide.write_text('instance,a,b\n"x.cnf ",1,2\nx.cnf,3,4\n')
+    with pytest.raises(InputError, match="got one twice"):
+        import_runs(wide, kind="wide")

@@ -209,6 +209,19 @@ def test_errors_say_what_to_type(run: Run, tmp_path: Path) -> None:
         assert run("bound", table, "--low", low, "--high", high).returncode == 0
 
 
+def test_the_range_of_scores_is_one_of_scores(run: Run, tmp_path: Path) -> None:
+    """The range to type for scores would be that of minus the scores, and be refused."""
+    table = tmp_path / "runs.csv"
+    rows = [f"{name},{score}" for name, score in zip("xxyy", (-1310, 5, 6.107, 4), strict=True)]
+    table.write_text("\n".join(["configuration,instance,score", *(f"a,{row}" for row in rows)]))
+    ended = run("bound", table, "--maximise")
+    assert "(seen in the log: -1310 to 6.11)" in ended.stderr
+    ends = ("--low", "-1310", "--high", "6.11")
+    assert run("bound", table, "--maximise", *ends).returncode == 0
+    refusal = assess(table, maximise=True).bounds
+    assert "-1310 to 6.11" in str(refusal)
+
+
 def test_a_log_goes_wherever_a_matrix_goes(run: Run, tmp_path: Path) -> None:
     """A command that speaks of runs would refuse a log that `import` reads."""
     table = tmp_path / "runs.tsv"

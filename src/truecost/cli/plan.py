@@ -86,7 +86,7 @@ def bound(
         for flag in assumptions.given:
             raise InputError(f"Expected either runs or {flag}, got both: the runs have their own.")
         assessment = assessed(source, question)
-        subject = subject_of(assessment.matrix, assessment.incumbent)
+        subject = subject_of(assessment.matrix, assessment.incumbent, scores=assessment.log.scores)
         known = assessment.to_dict()
     if (dimension is None) != (lipschitz is None):
         raise InputError("Expected --dimension and --lipschitz together: Theorem 3 needs both.")

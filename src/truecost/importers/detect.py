@@ -15,7 +15,7 @@ from truecost.importers.registry import Candidate, Importer, importer_of, import
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.families import families_of
 from truecost.matrix.files import PACKED
-from truecost.matrix.imported import Import
+from truecost.matrix.imported import DIRECTIONLESS, Import
 from truecost.runs import NO_STATUS, Status
 from truecost.stats.utility import Utility
 
@@ -37,10 +37,6 @@ UNREAD = {
     (b"\x89HDF\r\n",): "an HDF5 file: write a csv or parquet table",
     (b"%PDF",): "a PDF: the runs themselves are needed, as a table",
 }
-
-
-# Formats that do not say whether less or more is better.
-DIRECTIONLESS = ("table", "wide", "trackers")
 
 
 def import_runs(

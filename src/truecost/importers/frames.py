@@ -166,6 +166,11 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
     if options.cutoff is not None and (unit := OTHER_UNIT.search(columns["cost"])):
         notes.append(f"The cutoff of {options.cutoff:g} is meant in {unit[1]}, as the costs are.")
     table = table.select(pl.col(theirs).alias(role) for role, theirs in columns.items())
+    # Our own tables keep names as they are.
+    ours = set(OWN) <= set(columns.values())
+    if not ours:
+        names = [name for name in ("configuration", "instance") if table[name].dtype == pl.String]
+        table = table.with_columns(pl.col(*names).str.strip_chars()) if names else table
     if options.maximise:
         values, options = -values, flipped(options)
         table = table.drop("low", "high", strict=False)
@@ -180,7 +185,6 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         )
     empty = np.isnan(values) & (statuses == NO_STATUS)
     # In our own tables a row without cost and status keeps a name and is no run.
-    ours = set(OWN) <= set(columns.values())
     if empty.any() and "status" not in columns and not ours:
         notes.append(_timeouts(empty, options))
         statuses[empty] = Status.TIMEOUT

@@ -452,7 +452,8 @@ class Assessment(Spoken):
         from truecost.judge.bounds import paper_bounds, subject_of
 
         try:
-            return paper_bounds(subject_of(self.matrix, self.incumbent), delta=self.question.delta)
+            subject = subject_of(self.matrix, self.incumbent, scores=self.log.scores)
+            return paper_bounds(subject, delta=self.question.delta)
         except InputError as error:
             return Refusal(str(error))
 

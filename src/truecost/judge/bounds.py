@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats import bounds
@@ -75,8 +76,10 @@ class PaperBounds(Assuming):
     assumptions: tuple[str, ...]
 
 
-def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
-    """The configurations of a matrix that have runs, this one chosen."""
+def subject_of(matrix: CostMatrix, configuration: str, *, scores: bool = False) -> Subject:
+    """The configurations of a matrix that have runs, this one chosen; `scores` where costs are
+    minus the scores that `low` and `high` are meant of.
+    """
     runs = matrix.counts().sum(axis=1)
     matrix = matrix.select(
         configurations=[name for name, has in zip(matrix.configurations, runs, strict=True) if has]
@@ -93,16 +96,16 @@ def subject_of(matrix: CostMatrix, configuration: str) -> Subject:
         instances=int(costs.instances[place]),
         configuration=configuration,
         mean_of_runs=float(costs.cost[place]),
-        seen=f" (seen in the log: {_outwards(matrix)})",
+        seen=f" (seen in the log: {_outwards(-matrix.costs if scores else matrix.costs)})",
     )
 
 
-def _outwards(matrix: CostMatrix) -> str:
-    """The costs that were seen, rounded so that whoever types these ends leaves none out."""
+def _outwards(values: FloatArray) -> str:
+    """The values that were seen, rounded so that whoever types these ends leaves none out."""
     # By their shortest digits: 0.1 is a little more than that, and is written as it is.
     ends = ((np.nanmin, ROUND_FLOOR), (np.nanmax, ROUND_CEILING))
     low, high = (
-        float(Context(prec=3, rounding=rounding).create_decimal(repr(float(end(matrix.costs)))))
+        float(Context(prec=3, rounding=rounding).create_decimal(repr(float(end(values)))))
         for end, rounding in ends
     )
     return f"{low:g} to {high:g}"

@@ -8,11 +8,14 @@ from importlib import import_module
 
 import numpy as np
 
+from truecost.errors import counted
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.runs import Trajectory
 
 # Costs with fewer values than this say little about the instances they belong to.
 FEW_VALUES = 16
+# Formats that do not say whether less or more is better.
+DIRECTIONLESS = ("table", "wide", "trackers")
 Scalar = str | int | float | bool | None
 
 
@@ -66,6 +69,21 @@ class Import:
     switches: Mapping[str, str] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     obstacle: str | None = None
+
+    @property
+    def scores(self) -> bool:
+        """Whether `low` and `high` are meant of scores, of which costs are the negative."""
+        return self.trajectory.maximised and self.kind in DIRECTIONLESS
+
+    @property
+    def omissions(self) -> list[str]:
+        """What was left out, and why, in sentences."""
+        # A trial may be many runs.
+        return [
+            f"{counted(count, 'trial' if 'trials' in reason else 'run')} left out: "
+            f"{reason.removeprefix('trials ')}."
+            for reason, count in self.left_out.items()
+        ]
 
     @property
     def utility(self) -> str | None:

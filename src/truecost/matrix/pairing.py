@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.errors import InputError, counted
+from truecost.errors import InputError
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.imported import Import
 from truecost.runs import NO_SEED, NO_STATUS, Trajectory
@@ -92,10 +92,7 @@ def paired(old: Import, new: Import, names: Sequence[str | None], labels: Sequen
 
 def _notes(log: Import) -> list[str]:
     """What was left out or assumed when a log was read."""
-    dropped = [
-        f"{counted(count, 'run')} left out: {reason}." for reason, count in log.left_out.items()
-    ]
-    return [*dropped, *log.notes]
+    return [*log.omissions, *log.notes]
 
 
 def _picked(log: Import, name: str | None, label: str) -> str:

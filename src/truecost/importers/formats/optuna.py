@@ -126,7 +126,7 @@ def _read(path: Path, options: Options) -> Import:
         left_out={
             "trials still running": states.count("RUNNING"),
             "trials waiting": states.count("WAITING"),
-            "trials that ended without a value": empty,
+            "trials ended without a value": empty,
             "runs whose cost is NaN": int(np.isnan(charged.costs).sum()),
         },
         notes=(*notes, *charged.notes),

@@ -36,10 +36,12 @@ ABOUT = re.compile(
 STATUS = ("status", "State", "state")
 MEANING = {
     "TERMINATED": "success",
-    "PRUNED": "crashed",
+    # As in a storage of Optuna: its last intermediate value is no cost.
+    "PRUNED": "running",
     "WAITING": "running",
 }
-
+# What `runs_of` calls trials that have no value of their own.
+UNENDED = {"not ended": "trials pruned, running or waiting"}
 
 # W&B's own: dictionaries of a run, and columns that its page alone writes.
 DICTIONARIES = ("config", "summary")
@@ -125,6 +127,7 @@ def _read(source: Any, options: Options) -> Import:
     return replace(
         log,
         kind="trackers",
+        left_out={UNENDED.get(why, why): count for why, count in log.left_out.items()},
         trajectory=replace(log.trajectory, tool=name),
         parameters=parameters,
         notes=(note, *log.notes),

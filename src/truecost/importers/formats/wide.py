@@ -124,7 +124,7 @@ def _read(source: Any, options: Options) -> Import:
             "expected a column of numbers for every solver, or for every instance, got "
             f"{len(numbers)}."
         )
-    if table[key].n_unique() != table.height:
+    if table[key].cast(pl.String).str.strip_chars().n_unique() != table.height:
         raise InputError(f"expected different names in the column {key!r}, got one twice.")
     by_row, by_column = _sides(next(iter(sides), None), key, table[key], numbers)
     cell = pl.col("cost").cast(pl.String).str.strip_chars()

@@ -147,9 +147,8 @@ def how_read(case: Case) -> Section | None:
 
 def left_out(assessment: Assessment) -> list[str]:
     """Return what was left out or assumed when the runs were read."""
-    reasons = assessment.log.left_out.items()
-    lines = [f"{counted(count, 'run')} left out: {reason}." for reason, count in reasons]
-    return [*lines, *_trained_on(assessment), *assessment.log.notes]
+    log = assessment.log
+    return [*log.omissions, *_trained_on(assessment), *log.notes]
 
 
 def _trained_on(assessment: Assessment) -> list[str]:
