@@ -1249,3 +1249,53 @@ def test_a_very_wide_range_has_a_bound() -> None:
         for width in (1e100, 1e300)
     )
     assert wide.epsilon == pytest.approx(1e200 * narrow.epsilon)
+
+
+def test_a_missing_run_does_not_make_two_training_costs() -> None:
+    """The mean of its runs would stand beside an expected cost that starts from the adjusted one,
+    which is not on the screen.
+    """
+    costs = lognormal(3, 30, 1)
+    costs[0] /= 2
+    costs[0, 3] = np.nan
+    assessment = assess(matrix_of(costs), default="c1")
+    text = words_of(in_short(assessment, Context()))
+    assert "Not yet testable" in text
+    assert "adjusted for instance difficulty; its own runs average" in text
+
+
+def test_one_configuration_is_judged_by_all_instances() -> None:
+    """A fifth of the instances would be set aside to choose from one configuration."""
+    assessment = assess(matrix_of(lognormal(1, 12, 1), 0, 100))
+    assert {statement.instances for statement in assessment.statements} == {12}
+    text = words_of(audited(assessment, Context()))
+    assert "to choose" not in text
+    assert "if these configurations were not tuned on these instances" in text
+
+
+def test_the_verdict_on_utilities_is_in_utilities(tmp_path: Path) -> None:
+    """The verdict would name 1 − utility beside a table of utilities."""
+    rows = [f"{name},i{at},{1 + at % 7}" for name in "ab" for at in range(20)]
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(["configuration,instance,cost", *rows]))
+    options: dict[str, Any] = {"cutoff": 10, "utility": "step=5"}
+    assessment = assess(table, configuration="a", chosen="before", **options)
+    utility = 1 - float(assessment.costs.training[assessment.place])
+    text = words_of(in_short(assessment, Context()))
+    assert f"scores {utility:.3f} in training" in text
+    assert "costs 0." not in text
+
+
+def test_the_margin_uses_the_part_of_delta_that_the_plan_has() -> None:
+    """The unavoidable part of a margin would be that of a limit with all of δ, though the plan
+    leaves a part of it to looks at other times.
+    """
+    plans = (RunPlan(1, 40, 1),)
+    trajectory = Trajectory(tool="truecost gather", proposed="beforehand", raced=False, plans=plans)
+    runs = matrix_of(np.random.default_rng(5).random((1, 40, 1)), 0, 1)
+    assessment = assess(runs, trajectory=trajectory)
+    certificate, width = assessment.certificate, assessment.beside.width
+    assert certificate is not None
+    assert width is not None
+    assert certificate.share < 1
+    assert width.chance == pytest.approx(1 - (0.05 * certificate.share) ** (1 / 40))

@@ -228,7 +228,7 @@ class Beside:
         if scope.weights or (scope.about == "these" and scope.population != 1):
             return None  # other instances cannot appear there
         ends = certificate.estimate, certificate.upper, matrix.low, matrix.high
-        delta = self.assessment.question.delta * evidence.share
+        delta = self.assessment.question.delta * certificate.share
         return forecast.width(*ends, instances=certificate.instances, delta=delta)
 
     @cached_property

@@ -190,6 +190,8 @@ def _in_training(
         # judge.
         listed = proposed == "beforehand" or scope.about == "these"
         chosen = "from-list" if listed else "on-part"
+        if chosen == "on-part" and len(matrix.configurations) == 1 and question.list_size is None:
+            chosen = "before"  # nothing to choose: no part has to be set aside for that
         condition = None if proposed == "beforehand" else assumed.NOT_TUNED
     stopped = _at_all_times(matrix, question, trajectory)
     # Where nothing but uneven runs speaks for a race: files that are sorted by size come in no

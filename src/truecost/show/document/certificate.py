@@ -103,7 +103,7 @@ def _margin(case: Case) -> list[Block]:
     width, certificate = case.assessment.beside.width, case.assessment.certificate
     if width is None or certificate is None or not width.total > 0:
         return []
-    scale = case.scale
+    scale = case.mean_scale
     worst = case.amount(case.assessment.matrix.high)
     share = f"one in {1 / width.chance:.0f}" if width.chance <= OFTEN else percent(width.chance)
     more = f"more {case.assessment.scope.plural}"

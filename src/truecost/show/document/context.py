@@ -250,7 +250,7 @@ class Case:
 
     def amount(self, cost: float) -> str:
         """Return a cost as it is shown, with its unit."""
-        return self.cost(number(self.scale.value(cost)))
+        return self.cost(number(self.mean_scale.value(cost)))
 
     def units(self, count: int, kind: str = "") -> str:
         """Return a number of sampling units, such as "5 training instances"."""

@@ -68,7 +68,7 @@ def at_a_glance(case: Case) -> Figure | None:
 
 def in_training(case: Case) -> Fact:
     """Return the training cost, or its range."""
-    assessment, scale = case.assessment, case.scale
+    assessment, scale = case.assessment, case.mean_scale
     costs, place = assessment.costs, assessment.place
     training, censored = float(costs.training[place]), int(assessment.censored[place])
     notes = [f"{counted(censored, 'run')} stopped at a cap"] if censored else []
@@ -89,7 +89,7 @@ def in_training(case: Case) -> Fact:
 
 def true_cost(case: Case) -> Fact | None:
     """Return the estimated cost on new instances, if there is one."""
-    assessment, scale = case.assessment, case.scale
+    assessment, scale = case.assessment, case.mean_scale
     optimism = assessment.optimism
     # Guessed costs, or a single instance, say nothing about new ones; test runs do.
     guess = assessment.costs.guessed[assessment.place]
@@ -111,7 +111,7 @@ def true_cost(case: Case) -> Fact | None:
 
 def _limit(case: Case) -> Fact | None:
     """Return the upper limit of the true cost, if there is one."""
-    certificate, scale = case.assessment.certificate, case.scale
+    certificate, scale = case.assessment.certificate, case.mean_scale
     if certificate is None:
         return None
     notes = []

@@ -61,7 +61,7 @@ def recommendation(case: Case, name: str, seconds: float, **options: object) -> 
         pair = (comparison.configuration, default)
         ours, theirs = (case.amount(assessment.tested[rival_name]) for rival_name in pair)
         where = counted(comparison.instances, "held-out instance")
-        costs = f" On {where}, {winner} {case.scale.verb} {ours} and {rival} {theirs}."
+        costs = f" On {where}, {winner} {case.mean_scale.verb} {ours} and {rival} {theirs}."
     if assessment.grade != "open":
         return Section("use", "", f"{use} {verdict}{costs}", ())
     reaches = (item for item in assessment.outlook.reach if item.what == assessment.primary)

@@ -209,7 +209,7 @@ def over_tuned(case: Case) -> Section:
     """Return optimism and over-tuning, the winner among all, and the incumbents over time."""
     assessment = case.assessment
     optimism, lost = assessment.optimism, assessment.over_tuning
-    estimate, scale, unit = true_cost(case), case.scale, case.context.in_unit
+    estimate, scale, unit = true_cost(case), case.mean_scale, case.context.in_unit
     facts = [in_training(case), *([] if estimate is None else [estimate])]
     # Without the cost of failed runs, no mean is known.
     known = not assessment.costs.guessed[assessment.place] or optimism.source == "test runs"
@@ -222,12 +222,12 @@ def over_tuned(case: Case) -> Section:
         facts.append(Fact("optimism", optimism.gap, gap, unit=unit, note=note))
     held_out = f"{scale.noun} on held-out halves"
     costs = (
-        ("selection-error", "", optimism.selection_error, 1),
-        ("held-out-cost", held_out, optimism.held_out_cost, scale.sign),
+        ("selection-error", "", optimism.selection_error, optimism.selection_error),
+        ("held-out-cost", held_out, optimism.held_out_cost, scale.value(optimism.held_out_cost)),
     )
     facts += [
-        Fact(term, cost, number(sign * cost), label, unit)
-        for term, label, cost, sign in costs
+        Fact(term, cost, number(value), label, unit)
+        for term, label, cost, value in costs
         if math.isfinite(cost) and halves
     ]
     if math.isfinite(lost.lost):

@@ -100,7 +100,7 @@ def verdict_of(case: Case) -> str:
 
 
 def _default_itself(case: Case) -> str:
-    candidates, scale = int((case.assessment.costs.runs > 0).sum()), case.scale
+    candidates, scale = int((case.assessment.costs.runs > 0).sum()), case.mean_scale
     if candidates == 1:
         return "Only the default has runs: there is nothing to compare it with."
     if case.assessment.question.configuration is not None:
@@ -121,7 +121,7 @@ def beside(case: Case) -> str:
         comparison = assessment.comparison
         known = comparison is not None and not _testable(case, comparison)
         return f"{secondary(case)}{hidden(case, known=known)}{in_a_line(case)}"
-    candidates, scale = int((assessment.costs.runs > 0).sum()), case.scale
+    candidates, scale = int((assessment.costs.runs > 0).sum()), case.mean_scale
     left_out_runs = sum(assessment.log.left_out.values())
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
     best = "lowest" if scale.sign > 0 else "highest"
@@ -145,7 +145,7 @@ def _next_best(case: Case) -> str:
         return ""
     second = int(costs.order[1])
     name, value = case.assessment.matrix.configurations[second], float(costs.training[second])
-    text = f" The second, configuration {name}, {case.scale.verb} {case.amount(value)}."
+    text = f" The second, configuration {name}, {case.mean_scale.verb} {case.amount(value)}."
     if isinstance(sets, Refusal):
         return text
     alone = sets.may_be_best == (case.assessment.incumbent,)
@@ -250,7 +250,7 @@ def each_limit(case: Case) -> str:
 
 def _untested(case: Case, comparison: Comparison) -> str:
     """Return what is known where the primary criterion cannot be tested, and why it cannot."""
-    assessment, scale = case.assessment, case.scale
+    assessment, scale = case.assessment, case.mean_scale
     winner, default = case.pair(comparison)
     decisive = assessment.paired["wins" if assessment.primary == "wins" else "difference"]
     # The advice after the semicolon is part of the next steps.
@@ -313,7 +313,8 @@ def hidden(case: Case, *, known: bool = False) -> str:
     comparison = case.assessment.comparison
     same = comparison is None or comparison.configuration == case.assessment.incumbent
     subject = "it" if same else case.winner
-    known = known and same and bool(case.assessment.pairs.instances)
+    # An adjusted cost is not the mean that the reader has seen.
+    known = known and same and bool(case.assessment.pairs.instances) and not adjusted_from(case)
     text = f"{_hidden(case, subject, known)}{_heaviest(case)}"
     return text.strip()
 
@@ -322,13 +323,15 @@ def _heaviest(case: Case) -> str:
     heaviest = case.assessment.beside.heaviest
     if heaviest is None or case.assessment.costs.guessed[case.assessment.place]:
         return ""
+    if case.mean_scale.origin:
+        return ""  # a utility has no such share
     cost, share = case.cost(number(heaviest.cost)), percent(heaviest.share)
     unit = f"One {case.assessment.scope.unit} alone, {heaviest.instance} with {cost},"
     return f" {unit} accounts for {share} of its {heaviest.on} cost."
 
 
 def _hidden(case: Case, subject: str, known: bool = False) -> str:
-    assessment, scale = case.assessment, case.scale
+    assessment, scale = case.assessment, case.mean_scale
     optimism, costs, fresh = assessment.optimism, assessment.costs, assessment.scope.fresh
     training_cost = float(costs.training[assessment.place])
     training = case.cost(ends(*scale.range(float(costs.lowest[assessment.place]), training_cost)))
@@ -361,9 +364,10 @@ def _hidden(case: Case, subject: str, known: bool = False) -> str:
             return f"{start}What to expect {given} is not estimated beyond the limits."
         if assessment.scope.about == "these":
             return f"{start}{expect} if seeds matter; these runs cannot say how much."
-        if not error > 0 or not training_cost:
+        whole = abs(scale.value(training_cost))
+        if not error > 0 or not whole:
             return f"{start}{expect}; these runs cannot say how much."
-        change = f"{about_percent(error / abs(training_cost))} {scale.more}"
+        change = f"{about_percent(error / whole)} {scale.more}"
         return (
             f"{start}{expect}: cross-validation on the training instances suggests {change}; "
             "tuning on them probably makes the true gap larger."
@@ -376,7 +380,7 @@ def _hidden(case: Case, subject: str, known: bool = False) -> str:
 def _expected(case: Case, change: str) -> str:
     """Return what to expect on new instances by what splits of these show."""
     assessment = case.assessment
-    optimism, fresh, scale = assessment.optimism, assessment.scope.fresh, case.scale
+    optimism, fresh, scale = assessment.optimism, assessment.scope.fresh, case.mean_scale
     # Nobody tunes the default.
     unknown = assessment.trajectory.proposed == "unknown" and assessment.question.chosen is None
     unknown = unknown and assessment.incumbent != assessment.default
@@ -400,12 +404,13 @@ def expected_cost(case: Case) -> str:
     low, high = float(costs.lowest[place]), float(costs.training[place])
     if optimism.source == "test runs" or not low < high:
         low = high = 0.0
-    return ends(*case.scale.range(optimism.true_cost - (high - low), optimism.true_cost))
+    return ends(*case.mean_scale.range(optimism.true_cost - (high - low), optimism.true_cost))
 
 
 def shown_percent(case: Case) -> bool:
     """Whether the change in per cent is worth showing: a few instances can make it anything."""
-    enough = case.assessment.spread.instances >= FEWEST
+    # Per cent of a cost are none of a utility.
+    enough = case.assessment.spread.instances >= FEWEST and not case.mean_scale.origin
     return enough and math.isfinite(case.assessment.optimism.percent)
 
 
@@ -413,7 +418,8 @@ def adjusted_from(case: Case) -> str:
     """Return what the runs themselves average, if adjusting for difficulty changes it."""
     costs, place = case.assessment.costs, case.assessment.place
     plain, training = (
-        number(case.scale.value(float(means[place]))) for means in (costs.plain, costs.training)
+        number(case.mean_scale.value(float(means[place])))
+        for means in (costs.plain, costs.training)
     )
     if not costs.adjusted or plain == training:
         return ""
@@ -426,5 +432,5 @@ def _one_instance(case: Case) -> str:
         return "One instance says nothing about others."
     if case.assessment.spread.runs > 1:
         return "There are no instances; its runs differ by their seeds only."
-    once = f"that is its {case.scale.noun} if seeds do not matter"
+    once = f"that is its {case.mean_scale.noun} if seeds do not matter"
     return f"It was run once, and there are no instances: {once}."
