@@ -1283,6 +1283,9 @@ def test_the_verdict_on_utilities_is_in_utilities(tmp_path: Path) -> None:
     utility = 1 - float(assessment.costs.training[assessment.place])
     text = words_of(in_short(assessment, Context()))
     assert f"scores {utility:.3f} in training" in text
+    assert f"Mean utility on 20 instances: {utility:.3f}." in words_of(
+        audited(assessment, Context())
+    )
     assert "costs 0." not in text
 
 

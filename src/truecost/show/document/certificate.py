@@ -127,6 +127,7 @@ def _basis(case: Case | None, certificate: Certificate) -> list[Block]:
     many = certificate.configurations
     corrected = f", with a multiple-testing correction for {many:,} configurations"
     scale = SCORE if certificate.maximised else COST
+    scale = scale if case is None else case.mean_scale
     mean = ends(*scale.range(certificate.lowest, certificate.estimate))
     unit = certificate.sampling_unit
     if case is not None:

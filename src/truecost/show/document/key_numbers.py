@@ -129,7 +129,7 @@ def _to_default(case: Case, comparison: Comparison) -> Fact | None:
     """Return the mean difference to the default, if they have common instances."""
     if not comparison.instances or guessed(case, comparison):
         return None
-    scale = case.scale
+    scale = case.mean_scale._replace(origin=0.0)
     mixed = f", {UNMIXED}" if case.assessment.scope.reweighted else ""
     note = f"on {compared_on(case, comparison)}{mixed}"
     if comparison.configuration != case.assessment.incumbent:

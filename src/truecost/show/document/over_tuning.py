@@ -235,7 +235,7 @@ def over_tuned(case: Case) -> Section:
         facts.append(Fact("relative-over-tuning", lost.relative, percent(lost.relative)))
     blocks = (Facts(tuple(facts)), *_split(case), *_along(case), *_sweeps(case))
     lead = f"{hidden(case)} {_earlier(case)}".rstrip()
-    title = f"Is the training {case.scale.noun} too good?"
+    title = f"Is the training {case.mean_scale.noun} too good?"
     return Section("over-tuned", title, lead, blocks)
 
 
