@@ -518,3 +518,17 @@ def test_the_last_digit_of_a_utility_changes_no_limit() -> None:
     certificates = [assess(runs, chosen="from-list").certificate for runs in (here, elsewhere)]
     first, second = (certificate.upper for certificate in certificates if certificate is not None)
     assert first == pytest.approx(second, rel=1e-9)
+
+
+def test_sorted_costs_of_few_values_come_in_an_order_of_their_names() -> None:
+    """Costs of two values, sorted, would be bet on in one order whatever was drawn."""
+    costs = np.sort(np.random.default_rng(1).choice([0.1, 1.0], size=(1, 50, 1)), axis=1)
+    seeds = [
+        assess(
+            CostMatrix(costs, ["c"], [f"{part}/{i}" for i in range(50)], low=0.0, high=1.0),
+            chosen="before",
+            configuration="c",
+        ).question.seed
+        for part in "ab"
+    ]
+    assert seeds[0] != seeds[1]

@@ -385,7 +385,7 @@ def test_the_width_and_the_next_step_are_told() -> None:
     )
     assert found.beside.width.chance == pytest.approx(1 - 0.001 ** (1 / 50))
     said = audited(found, Context()).text
-    assert "unavoidable with 50 instances: one in 8 could cost 5.00" in said
+    assert "covers what 50 instances may have missed: costs of 5.00" in said
     (reach,) = found.outlook.reach
     assert reach.what == "mean"
     assert asdict(reach.forecast) == asdict(found.forecast("mean").forecast)

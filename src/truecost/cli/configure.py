@@ -428,7 +428,7 @@ def _print_explanation(explanation: "Explanation", scenario: "Scenario", unit: s
     undone = len(explanation.changes) - len(explanation.kept)
     print_line(
         f"{undone:,} of {counted(len(explanation.changes), 'change')} of the winner can be undone: "
-        f"in training it costs {number(explanation.incumbent_cost)} with all of them and "
+        f"in training it costs {number(explanation.incumbent_cost)} with all changes and "
         f"{number(explanation.simplified_cost)} with "
         f"{counted(len(explanation.kept), 'change')}; the default costs "
         f"{number(explanation.default_cost)}.",

@@ -314,7 +314,7 @@ def _mean(assessment: "Assessment") -> str:
     if not reach or reach[0] is None:
         return "a lower mean cost is not shown."
     return (
-        "a lower mean cost is not shown, since rare timeouts cannot be ruled out; about "
+        "a lower mean cost is not shown, since timeouts may be more frequent than seen; about "
         f"{reach[0]:,} new instances would probably settle it."
     )
 

@@ -11,7 +11,7 @@ from truecost.judge.assessment import Assessment
 from truecost.judge.costs import check_names
 from truecost.judge.question import Question
 from truecost.matrix import CostMatrix
-from truecost.matrix.imported import Import
+from truecost.matrix.imported import Import, few_values
 from truecost.runs import Fixed, Trajectory, Watched, is_usual
 from truecost.stats.random import Rng, seed_of
 
@@ -89,8 +89,8 @@ def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
     # Of the set of instances, not of their order: whatever the set, all orders of independent
     # draws are equally likely. All costs have a part in it, those of test runs too, since
     # otherwise every sorted test set would come in one order. Where costs have few values, such
-    # as 0 and 1, they carry little chance: the seeds of the runs do, or a number that was drawn
-    # when they were imported.
+    # as 0 and 1, they carry little chance: the names of the instances do, the seeds of the runs,
+    # or a number that was drawn when they were imported.
     if rng is not None:
         return seed_of(rng)
     digest = blake2b(str(log.trajectory.order_seed or "").encode(), digest_size=6)
@@ -99,10 +99,13 @@ def _seed(rng: Rng, log: Import, test: CostMatrix | None) -> int:
         if runs is not None:
             # Utilities are computed, and the last digit of exp depends on the machine.
             costs = runs.costs if runs.utility is None else runs.costs.round(UTILITY_DIGITS)
-            parts += [costs, *(() if runs.seeds is None else (runs.seeds,))]
-    for values in parts:
+            names = runs.instances if few_values(costs) else ()
+            parts += [(costs, names), *(() if runs.seeds is None else ((runs.seeds, ()),))]
+    for values, names in parts:
         data, size = np.moveaxis(values, 1, 0).tobytes(), values[:, 0].nbytes
-        columns = (data[start : start + size] for start in range(0, len(data), size))
+        columns = [data[start : start + size] for start in range(0, len(data), size)]
+        if names:
+            columns = [name.encode() + data for name, data in zip(names, columns, strict=True)]
         for code in sorted([blake2b(column, digest_size=16).digest() for column in columns]):
             digest.update(code)
     return int.from_bytes(digest.digest())

@@ -8,6 +8,7 @@ from importlib import import_module
 
 import numpy as np
 
+from truecost.arrays import FloatArray
 from truecost.errors import counted
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.runs import Trajectory
@@ -17,6 +18,13 @@ FEW_VALUES = 16
 # Formats that do not say whether less or more is better.
 DIRECTIONLESS = ("table", "wide", "trackers")
 Scalar = str | int | float | bool | None
+
+
+def few_values(costs: FloatArray) -> bool:
+    """Whether costs have too few values to draw an order from them."""
+    known = costs[~np.isnan(costs)]
+    # Most matrices are settled by their first thousand costs.
+    return all(np.unique(part).size <= FEW_VALUES for part in (known[:1000], known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -107,9 +115,7 @@ class Import:
         """The trajectory as it is saved with the runs: with a random number to draw the order of
         bets from, where costs have too few values to do so.
         """
-        costs = self.matrix.costs
-        few = np.unique(costs[~np.isnan(costs)]).size <= FEW_VALUES
-        if self.trajectory.order_seed is not None or not few:
+        if self.trajectory.order_seed is not None or not few_values(self.matrix.costs):
             return self.trajectory
         return replace(self.trajectory, order_seed=secrets.randbits(62))
 

@@ -25,7 +25,8 @@ _TEXTS: Final = {
     "gives tighter limits.",
     "proposed": "how configurations were proposed: Beforehand: all were fixed before any cost was "
     "observed, as in random search. Adaptively: some were derived from observed costs, as in SMAC3 "
-    "or irace; then only runs on new instances can certify anything.",
+    "or irace; then only runs on new instances (of a fixed benchmark: with new seeds) can certify "
+    "anything.",
     "raced": "race: How many runs a configuration got depended on observed costs, as in irace or "
     "SMAC3. Limits then have to hold at all times.",
     "incumbent": "incumbent: The configuration this report is about, also called the winner: the "

@@ -116,9 +116,9 @@ def _margin(case: Case) -> list[Block]:
     )
     unseen, end = case.cost(number(width.unseen)), "maximum" if scale is COST else "minimum"
     text = (
-        f"Of the distance between limit and mean, {unseen} is unavoidable with "
-        f"{case.units(certificate.instances)}: {share} could {scale.verb[:-1]} {worst}, the "
-        f"{end}, without appearing here. {cause}"
+        f"Of the distance between limit and mean, about {unseen} covers what "
+        f"{case.units(certificate.instances)} may have missed: {scale.noun}s of {worst}, the "
+        f"{end}, on up to {share}. {cause}"
     )
     return [Text(text)]
 
