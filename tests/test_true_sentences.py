@@ -1302,3 +1302,11 @@ def test_the_margin_uses_the_part_of_delta_that_the_plan_has() -> None:
     assert width is not None
     assert certificate.share < 1
     assert width.chance == pytest.approx(1 - (0.05 * certificate.share) ** (1 / 40))
+
+
+def test_an_unweighted_training_cost_says_so() -> None:
+    """A plain mean would stand above a table of weighted ones without a word."""
+    runs = matrix_of(lognormal(2, 20, 1), 0, 100)
+    weights = {name: float(1 + at % 3) for at, name in enumerate(runs.instances)}
+    text = words_of(in_short(assess(runs, default="c0", weights=weights), Context()))
+    assert "in training (all instances weighted equally)" in text

@@ -8,11 +8,15 @@ import numpy as np
 from truecost.judge.statements import Comparison
 from truecost.show.blocks import Fact, Figure
 from truecost.show.document.context import COST, Case
-from truecost.show.document.verdict import adjusted_from, each_limit, expected_cost, guessed, if_met
+from truecost.show.document.verdict import (
+    UNMIXED,
+    adjusted_from,
+    each_limit,
+    expected_cost,
+    guessed,
+    if_met,
+)
 from truecost.show.numbers import confidence, counted, ends, limits, percents, signed
-
-# Statements about a mix of families, or with weights, are weighted; plain means are not.
-UNMIXED = "all instances weighted equally"
 
 
 def key(case: Case) -> tuple[Fact, ...]:

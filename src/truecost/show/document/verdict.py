@@ -30,6 +30,8 @@ from truecost.show.numbers import (
 
 # Fewer sampling units than this make changes in per cent that mean nothing.
 FEWEST = 8
+# Statements about a mix of families, or with weights, are weighted; plain means are not.
+UNMIXED = "all instances weighted equally"
 BADGES: dict[tuple[str, Grade], tuple[Tone, str]] = {
     ("mean", "better"): ("good", "Better on average"),
     ("mean", "worse"): ("bad", "Worse on average"),
@@ -349,8 +351,9 @@ def _hidden(case: Case, subject: str, known: bool = False) -> str:
             f"{opening(subject)} fails in {failed} of its runs. What a failed run costs is "
             "unknown, so its mean cost is unknown, too: give the largest possible cost (`high`)."
         )
-    adjusted = adjusted_from(case)
-    where = f"in training{f' ({adjusted})' if adjusted else ''}"
+    notes = filter(None, (adjusted_from(case), UNMIXED if assessment.scope.reweighted else ""))
+    behind = "; ".join(notes)
+    where = f"in training{f' ({behind})' if behind else ''}"
     start = "" if known else f"{opening(subject)} {scale.verb} {training} {where}. "
     if len(assessment.log.matrix.instances) == 1 and assessment.scope.sampled == "instance":
         return f"{start}{_one_instance(case)}"
