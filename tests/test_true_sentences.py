@@ -1233,8 +1233,8 @@ def test_no_runs_are_said_to_be_none() -> None:
 
 def test_a_tiny_delta_has_a_finite_interval() -> None:
     """1 − delta/2 would be 1, and the interval infinite, or NaN where all costs are equal."""
-    costs = np.random.default_rng(9).random((2, 30))
-    wide = approximate.mean_difference(*costs, 1e-20)
+    first, second = np.random.default_rng(9).random((2, 30))
+    wide = approximate.mean_difference(first, second, 1e-20)
     assert wide.upper - wide.lower < math.inf
     equal = approximate.mean_difference(np.ones(30), np.zeros(30), 1e-300)
     assert (equal.lower, equal.upper) == (1, 1)
