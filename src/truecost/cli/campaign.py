@@ -198,7 +198,7 @@ def gather(
         metavar="JOURNAL",
     ),
     dry_run: bool = asked(
-        "Make 20 trial runs, which the journal keeps, and forecast the CPU time of the others.",
+        "Say what it would take; makes 20 trial runs, which the journal keeps.",
         "--dry-run",
         default=False,
     ),

@@ -98,7 +98,7 @@ def validate(
     decision: Decision,
     others: Others = None,
     journal: Path | None = asked(f"{JOURNAL}; NAME-validate.db if not given."),
-    dry_run: bool = asked("Only say what would be run.", "--dry-run", default=False),
+    dry_run: bool = asked("Say what it would take; runs nothing.", "--dry-run", default=False),
     out: Annotated[Path | None, out_option("the report, NAME-validate.html if not given")] = None,
     unit: Unit = None,
     yes: bool = asked("Run the program that the log names without asking.", "--yes", default=False),
