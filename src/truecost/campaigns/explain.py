@@ -89,7 +89,7 @@ class Explanation:
         The simplified configuration against the winner there, at half of delta; None without any,
         or where nothing could be undone.
     condition
-        What nobody has said and both statements need; None if there is nothing.
+        What both statements assume beyond the log; None if there is nothing.
     """
 
     scenario: str

@@ -126,7 +126,7 @@ def _simulated(
             matrix,
             splits=splits,
             rng=sampling.seed,
-            # No more than every configuration has on so many instances.
+            # No more runs than every configuration has on that many instances.
             runs=runs[runs <= train * int(matrix.counts().min())],
             train=train,
             test=sampling.test,

@@ -107,7 +107,7 @@ def rounds_for(counts: IntArray, mix: FloatArray, target: float) -> int:
         shares = mix[:, np.newaxis]
         chances = np.exp(ways + xlogy(drawn, shares) + xlog1py(number - drawn, -shares))
         beyond = (chances * np.maximum(drawn - counts[:, np.newaxis], 0)).sum() / number
-        # What is charged for nothing, and how far a mean of so many may fall short (Hoeffding).
+        # What is charged for nothing, and how far a mean of that many may fall short (Hoeffding).
         margins.append(beyond + math.sqrt(math.log(target) / (2 * number)))
     return int(sizes[int(np.argmin(margins))])
 
