@@ -18,8 +18,8 @@ test test-tools: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.compiled
 	$(BIN)/python -m pytest --numprocesses $$(( $$(nproc) + 1 )) --maxprocesses 6 --dist worksteal --durations 20
 
-# What starts other tools for real, irace with R and SLURM among them, runs notebooks or looks at
-# large pages in a browser.
+# What starts other tools for real, irace with R and SLURM among them, builds the site, runs
+# notebooks or looks at large pages in a browser.
 test-tools: .venv/.compiled
 	$(BIN)/python -m pytest -m tools --numprocesses $$(nproc) --dist worksteal --durations 20
 

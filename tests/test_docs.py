@@ -212,6 +212,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return folder
 
 
+@pytest.mark.tools
 def test_the_site_asks_nobody_for_anything(site: Path) -> None:
     """A reader's browser would fetch fonts, scripts or images from somewhere else."""
     for file in site.rglob("*"):
@@ -243,6 +244,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.tools
 @pytest.mark.skipif(
     CHROMIUM is None and not os.environ.get("CI"),
     reason="Chromium is not there: apt-get install chromium",
@@ -393,6 +395,7 @@ def test_the_glossary_is_that_of_the_report() -> None:
     assert shown == entries[2:] + "\n"
 
 
+@pytest.mark.tools
 def test_the_site_has_every_command_and_option(site: Path) -> None:
     """The reference of the command line would leave something out."""
     import typer
@@ -413,6 +416,7 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
     assert seen > 100
 
 
+@pytest.mark.tools
 def test_the_site_says_what_tests_run(site: Path) -> None:
     """Readers would be sent the commands that make the tests' files, or not be told what nobody has
     run.
