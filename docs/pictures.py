@@ -21,8 +21,17 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from truecost import Assessment, Utility, import_runs, load_example, reproduce
+from truecost import (
+    Assessment,
+    CostMatrix,
+    Utility,
+    import_runs,
+    load_example,
+    reproduce,
+    training_cost,
+)
 from truecost.examples import path_of
+from truecost.runs import Step, Trajectory
 from truecost.show import figures
 from truecost.show.numbers import at_least, at_most, share_at_least
 from truecost.show.saving import render, specification
@@ -266,7 +275,9 @@ def boxes(rows: list[tuple[str, str, str]], heads: tuple[str, str, str], footnot
 
 
 def gallery() -> dict[str, dict[str, Any]]:
-    """Execute the code of gallery.md; return the specification of each figure it saves."""
+    """Return the specifications of the gallery's figures: those that the code of gallery.md saves,
+    and those drawn here from other data.
+    """
     page = (DOCS / "gallery.md").read_text()
     specs: dict[str, dict[str, Any]] = {}
 
@@ -275,7 +286,60 @@ def gallery() -> dict[str, dict[str, Any]]:
 
     with patch.object(figures, "save", keep), redirect_stdout(None):
         exec("".join(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)), {})  # noqa: S102
-    return specs
+    charts = {
+        "families": by_family(),
+        "training-test": winners(),
+        "along": incumbents(),
+        "waterfall": changes(),
+    }
+    return specs | {f"{name}.svg": specification(chart) for name, chart in charts.items()}
+
+
+def by_family() -> Chart:
+    """Draw the differences of a synthetic solver on four families."""
+    rng = np.random.default_rng(4)
+    gains = {"circuits": 4, "planning": 2, "random": 1, "crypto": 0.4}
+    families = [family for family in gains for _ in range(60)]
+    hardness = rng.gamma(2, 1, (1, 240, 1))
+    speed = np.array([[1.0] * 240, [gains[family] for family in families]])
+    costs = np.minimum(hardness * rng.gamma(4, 0.25, (2, 240, 3)) / speed[:, :, None], 10)
+    names = [f"{family}-{n}" for n, family in enumerate(families)]
+    synthetic = CostMatrix(costs, ["default", "tuned"], names, 0, 10, families=families)
+    judged = assess(synthetic, configuration="tuned", default="default", chosen="before")
+    return figures.families_chart(figures.families_data(judged.beside.family_results), unit="s")
+
+
+def winners() -> Chart:
+    """Draw twelve searches, each the best of kissat's list on ten random instances."""
+    means = load_example("kissat").costs.mean(axis=2)
+    searches = []
+    for seed in range(12):
+        order = np.random.default_rng(seed).permutation(50)
+        training, test = means[:, order[:10]].mean(axis=1), means[:, order[10:]].mean(axis=1)
+        winner = training.argmin()
+        searches.append((f"search {seed + 1}", training[winner], test[winner]))
+    return figures.training_test_chart(figures.training_test_data(searches), unit="PAR10 s")
+
+
+def incumbents() -> Chart:
+    """Draw a search through kissat's list on half of the instances, tested on the others."""
+    matrix = load_example("kissat")
+    names = matrix.configurations
+    training = matrix.select(instances=matrix.instances[:25])
+    test = matrix.select(instances=matrix.instances[25:])
+    costs = training_cost(training).cost
+    best = [i for i, cost in enumerate(costs) if cost == min(costs[: i + 1])]
+    steps = tuple(Step(runs=125 * (i + 1), configurations=(names[i],)) for i in best)
+    search = Trajectory(tool="my search", default=names[0], steps=steps)
+    page = report(training, unit="PAR10 s", trajectory=search, test=test)
+    return page.figures["along"].chart
+
+
+def changes() -> Chart:
+    """Draw three changes with made-up gains."""
+    steps = [("restart=luby", 2.1, 0.20), ("decay=0.95", 1.6, 0.15), ("probe=off", 1.5, 0.08)]
+    data = figures.waterfall_data(default_cost=3.2, steps=steps, winner_cost=1.45)
+    return figures.waterfall_chart(data, unit="s")
 
 
 def first_screen() -> dict[str, Any]:
