@@ -152,3 +152,28 @@ def test_a_scenario_says_what_is_wrong_with_its_families(tmp_path: Path) -> None
     path = scenarios.write(tmp_path, instances={"glob": "instances/*", "families": "folder"})
     with pytest.raises(InputError, match=r"instances\.families: .*all share one"):
         Scenario.read(path)
+
+
+def test_instances_of_a_family_count_alike() -> None:
+    """Training costs or observed differences would weigh the runs of a family, where the statements
+    beside them weigh its instances, or would use instances that one of the two was not run on.
+    """
+    rng = np.random.default_rng(3)
+    costs = rng.random((2, 24, 3)) * np.linspace(0.2, 1, 24)[:, np.newaxis]
+    # The easy instances of each family have one run, and some of them none of the default.
+    costs[:, ::2, 1:] = np.nan
+    costs[1, ::4] = np.nan
+    names = [f"i{k}" for k in range(24)]
+    runs = CostMatrix(costs, ["w", "d"], names, 0, 1, families=[f"f{k // 4}" for k in range(24)])
+    question = {"configuration": "w", "default": "d", "chosen": "before", "raced": False}
+    judged = assess(runs, sampled="family", **question)
+    by_family = np.nanmean(costs[0], axis=1).reshape(6, 4).mean(axis=1)
+    assert judged.certificate is not None
+    assert judged.comparison is not None
+    assert judged.certificate.estimate == pytest.approx(by_family.mean())
+    assert judged.costs.training[0] == pytest.approx(by_family.mean())
+    both = np.nanmean(costs[:, np.arange(24) % 4 > 0], axis=2)
+    apart = (both[0] - both[1]).reshape(6, 3).mean(axis=1)
+    assert judged.comparison.observed == pytest.approx(apart.mean())
+    statement = next(item for item in judged.statements if item.quantity == "difference")
+    assert statement.observed == pytest.approx(apart.mean())

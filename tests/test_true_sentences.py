@@ -29,6 +29,7 @@ from truecost import (
 from truecost.errors import InputError, Refusal
 from truecost.judge.costs import costs_of
 from truecost.judge.families import family_results
+from truecost.judge.scope import Scope
 from truecost.judge.statements import Statement, pairs_of
 from truecost.plan import paired_differences
 from truecost.runs import RunPlan, Status, Trajectory
@@ -1136,7 +1137,7 @@ def test_families_of_runs_that_were_stopped_take_no_bets() -> None:
     )
     (result,) = family_results(runs, "a", "b", delta=0.1, rng=rng)
     # Hoeffding's limits, for differences in [−1, 1].
-    pairs = pairs_of(runs, "a", "b")
+    pairs = pairs_of(runs, Scope(), "a", "b")
     margin = 2 * math.sqrt(math.log(1 / 0.05) / (2 * 60))
     assert result.upper == pytest.approx(pairs.upper.mean() + margin)
     assert result.lower == pytest.approx(pairs.lower.mean() - margin)

@@ -159,10 +159,14 @@ class Assessment(Spoken):
     @cached_property
     def fresh(self) -> CostMatrix | None:
         """The test runs on instances not used in training; None without any."""
+        return None if self._fresh_rows is None else units_of(self._fresh_rows, self.scope)
+
+    @cached_property
+    def _fresh_rows(self) -> CostMatrix | None:
         test = self._test_rows
         if test is None or not (new := fresh_instances(self.rows, test, self.scope)):
             return None
-        return units_of(test.select(instances=new), self.scope)
+        return test.select(instances=new)
 
     @cached_property
     def _test_rows(self) -> CostMatrix | None:
@@ -364,13 +368,15 @@ class Assessment(Spoken):
         used, name = None, self.incumbent
         if not isinstance(self.pair, Refusal):
             used = self.pair[0].against(self.default)
-            name, runs, tested = used.configuration, used.runs, used.chosen == "test"
+            name, rows, tested = used.configuration, used.runs, used.chosen == "test"
+            runs = rows
         else:
             # Nothing may be claimed; what was seen is shown all the same, of test runs if both have
             # some.
-            fresh = self.fresh or self.matrix
-            tested = fresh is self.fresh and {name, self.default} <= set(fresh.configurations)
-            runs = fresh if tested else self.matrix
+            fresh = self._fresh_rows or self.rows
+            tested = fresh is not self.rows and {name, self.default} <= set(fresh.configurations)
+            rows = fresh if tested else self.rows
+            runs = units_of(rows, self.scope)
         return Comparison(
             statement=self.paired["difference"],
             evidence=used,
@@ -378,7 +384,7 @@ class Assessment(Spoken):
             default=self.default,
             on="test" if tested else "training",
             runs=runs,
-            pairs=pairs_of(units_of(runs, self.scope), name, self.default),
+            pairs=pairs_of(rows, self.scope, name, self.default),
         )
 
     @property

@@ -283,7 +283,7 @@ def rows_of(matrix: CostMatrix, scope: Scope, *, scores: bool = False) -> CostMa
 
 def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
     """The runs with one column for each sampling unit, what training costs and choices use: all
-    runs of a family in one cell.
+    runs of a family in one cell, in which its instances count alike.
     """
     if scope.unit != "family" or rows.families is None:
         return rows
@@ -304,13 +304,15 @@ def units_of(rows: CostMatrix, scope: Scope) -> CostMatrix:
         cells[:, owners, places] = values
         return cells
 
-    return rows.replace(
+    units = rows.replace(
         costs=joined(rows.costs, np.nan),
         instances=names,
         families=None,
         statuses=joined(rows.statuses, -1),
         seeds=None,
     )
+    units.members = most // runs
+    return units
 
 
 def sampling_design(rows: CostMatrix, scope: Scope) -> Design:

@@ -18,6 +18,7 @@ from truecost.errors import Refusal
 from truecost.judge.costs import instance_means
 from truecost.judge.evidence import Evidence
 from truecost.judge.question import Chosen
+from truecost.judge.scope import Scope, units_of
 from truecost.matrix import CostMatrix
 from truecost.stats.assumptions import Assuming
 
@@ -331,18 +332,16 @@ class Comparison:
         return _survives(self.pairs.sure)
 
 
-def pairs_of(runs: CostMatrix, configuration: str, default: str) -> Pairs:
-    """The differences of the two on the instances both have runs on."""
+def pairs_of(runs: CostMatrix, scope: Scope, configuration: str, default: str) -> Pairs:
+    """The differences of the two on the units, by the instances both have runs on."""
     pair = runs.select(configurations=[configuration, default])
-    most, mask = instance_means(pair)
-    common = np.flatnonzero(mask.all(axis=0))
-    (ours, theirs), (our_cap, their_cap) = (
-        most[:, common],
-        instance_means(pair, caps=True)[0][:, common],
-    )
-    return Pairs(
-        tuple(runs.instances[i] for i in common), ours, theirs, our_cap - theirs, ours - their_cap
-    )
+    common = np.flatnonzero((pair.counts() > 0).all(axis=0))
+    if not common.size:
+        return Pairs()
+    units = units_of(pair.select(instances=[runs.instances[i] for i in common]), scope)
+    (ours, theirs), _ = instance_means(units)
+    (our_cap, their_cap), _ = instance_means(units, caps=True)
+    return Pairs(units.instances, ours, theirs, our_cap - theirs, ours - their_cap)
 
 
 def _mean(values: FloatArray) -> float:

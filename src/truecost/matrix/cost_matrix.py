@@ -79,7 +79,7 @@ class CostMatrix:
     CostMatrix(2 configurations x 1 instances x 2 runs, costs in [0, 10])
     """
 
-    __slots__ = (*FIELDS, "_origin")
+    __slots__ = (*FIELDS, "_origin", "members")
 
     def __init__(
         self,
@@ -107,6 +107,9 @@ class CostMatrix:
         self.utility: Final = utility
         self.families: Final = None if families is None else _checked_families(families)
         self._origin: str | None = None
+        # How many instances a cell holds, each with as many places: more than one where families
+        # are cells.
+        self.members = 1
         self._check()
 
     def _check(self) -> None:
@@ -287,7 +290,10 @@ class CostMatrix:
         """The same matrix with other values of these parameters, checked as any other:
         `matrix.replace(low=0.0, high=50.0)`.
         """
-        return CostMatrix(**self._fields() | changes)
+        matrix = CostMatrix(**self._fields() | changes)
+        if matrix.shape[2] == self.shape[2]:
+            matrix.members = self.members
+        return matrix
 
     @property
     def trajectory(self) -> Trajectory | None:

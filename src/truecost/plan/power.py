@@ -153,13 +153,15 @@ def paired_differences(matrix: CostMatrix, first: str, second: str) -> CostMatri
             f"Expected runs of {first!r} and {second!r} on two common instances, got "
             f"{common.sum()}."
         )
-    return CostMatrix(
+    apart = CostMatrix(
         differences[np.newaxis, common],
         [f"{first} − {second}"],
         [name for name, kept in zip(both.instances, common, strict=True) if kept],
         -matrix.width,
         matrix.width,
     )
+    apart.members = matrix.members
+    return apart
 
 
 def _checked(

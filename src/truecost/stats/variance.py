@@ -204,14 +204,20 @@ def instance_summaries(matrix: CostMatrix, *, caps: bool = False) -> Iterator[In
     Censored runs are charged the most they can cost, or with `caps` the least.
     """
     configurations, instances, runs = matrix.shape
+    members_runs = runs // matrix.members
     every = matrix.costs if caps else matrix.charged
     # At least one configuration at a time, however large.
     step = max(1, BLOCK // (instances * runs))
     for start in range(0, configurations, step):
-        costs = every[start : start + step]
-        means, counts = run_means(costs)
-        deviations = np.where(np.isnan(costs), 0, costs - means[:, :, np.newaxis])
-        yield InstanceSummaries(counts, means, np.einsum("ijk,ijk->ij", deviations, deviations))
+        costs = every[start : start + step].reshape(-1, instances, matrix.members, members_runs)
+        member_means, member_counts = run_means(costs)
+        used, counts = (member_counts > 0).sum(axis=2), member_counts.sum(axis=2)
+        means = member_means.sum(axis=2) / np.maximum(used, 1)
+        deviations = np.where(np.isnan(costs), 0, costs - means[:, :, np.newaxis, np.newaxis])
+        squares = np.einsum("ijkl,ijkl->ijk", deviations, deviations)
+        # The members of a cell count alike: a run is worth 1 on average.
+        worth = (counts / np.maximum(used, 1))[:, :, np.newaxis] / np.maximum(member_counts, 1)
+        yield InstanceSummaries(counts, means, (squares * worth).sum(axis=2))
 
 
 def run_means(runs: FloatArray) -> tuple[FloatArray, FloatArray]:
