@@ -313,3 +313,37 @@ def test_a_storage_is_no_journal_of_truecost(storage: tuple[Path, Any]) -> None:
     ended = run("info", storage[0])
     assert ended.returncode == 0, ended.stderr
     assert "Recorded by Optuna" in " ".join(ended.stdout.split())
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "journal"])
+@pytest.mark.parametrize("stored", ["constraints", "constraints:c"])
+def test_a_trial_that_violates_a_constraint_does_not_win(
+    tmp_path: Path, kind: str, stored: str
+) -> None:
+    """The winner would be a trial that Optuna itself rejects."""
+    path = tmp_path / "study.db"
+    study = optuna.create_study(storage=_storage(kind, path), study_name="s")
+    for x, limit in ((0.1, 1.0), (0.3, -1.0), (0.5, 0.0)):
+        study.add_trial(
+            optuna.create_trial(
+                params={"x": x},
+                distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
+                value=x,
+                system_attrs={stored: [limit, -1.0] if stored == "constraints" else limit},
+            )
+        )
+    log = import_runs(path)
+    assert log.trajectory.incumbent == str(study.best_trial.number) == "1"
+    assert log.notes[-1] == "1 trial violates a constraint and cannot be the winner."
+    assert log.matrix.configurations == ("0", "1", "2")
+
+
+def test_trials_are_not_counted_as_runs(tmp_path: Path) -> None:
+    """Trials that wait or are running would be added up and called runs."""
+    path = tmp_path / "study.db"
+    study = optuna.create_study(storage=_storage("journal", path), study_name="s")
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    study.ask()
+    study.enqueue_trial({"x": 0.1})
+    text = " ".join(run("audit", path, "--low", 0, "--high", 1).stdout.split())
+    assert "2 trials were left out" in text

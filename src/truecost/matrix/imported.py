@@ -2,6 +2,7 @@
 
 import secrets
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -86,12 +87,18 @@ class Import:
     @property
     def omissions(self) -> list[str]:
         """What was left out, and why, in sentences."""
-        # A trial may be many runs.
         return [
-            f"{counted(count, 'trial' if 'trials' in reason else 'run')} left out: "
-            f"{reason.removeprefix('trials ')}."
+            f"{counted(count, _noun(reason))} left out: {reason.removeprefix('trials ')}."
             for reason, count in self.left_out.items()
         ]
+
+    @property
+    def omitted(self) -> str:
+        """How much was left out, "2 trials and 1 run" for instance; empty where nothing was."""
+        totals: Counter[str] = Counter()
+        for reason, count in self.left_out.items():
+            totals[_noun(reason)] += count
+        return " and ".join(counted(total, noun) for noun, total in totals.items())
 
     @property
     def utility(self) -> str | None:
@@ -128,3 +135,8 @@ class Import:
 
     def _repr_html_(self) -> str:
         return str(import_module("truecost.show.report").runs_fragment(self))
+
+
+def _noun(reason: str) -> str:
+    """What was left out for this reason: a trial may be many runs."""
+    return "trial" if "trials" in reason else "run"

@@ -36,6 +36,7 @@ CREATE_STUDY, DELETE_STUDY, CREATE_TRIAL = 0, 1, 4
 # Of a trial: a parameter, its state and values, an intermediate value, a user or system attribute.
 CHANGES = (5, 6, 7, 8, 9)
 STEPS, VALUE = "steps", "value"
+CONSTRAINTS = "constraints"
 # What a run on no instance in particular is called.
 WHOLE = "objective"
 MOST_ROWS = 20_000_000
@@ -58,6 +59,15 @@ class Trial:
     steps: dict[int, float] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     enqueued: bool = False
+    feasible: bool = True
+
+    def add_system(self, name: str, value: Any) -> None:
+        """Take in an attribute that Optuna itself has set."""
+        self.enqueued |= name == "fixed_params"
+        # A list of constraints up to Optuna 4, later an attribute for each; above 0 is violated.
+        if name == CONSTRAINTS or name.startswith(f"{CONSTRAINTS}:"):
+            limits = value if isinstance(value, list) else [value]
+            self.feasible &= all(limit is not None and limit <= 0 for limit in limits)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,6 +125,10 @@ def _read(path: Path, options: Options) -> Import:
         notes.append(
             "The study maximises, so costs are negated: `low` and `high` are meant of that."
         )
+    violating = sum(not trial.feasible for trial in finished)
+    if violating:
+        violate = "trial violates" if violating == 1 else "trials violate"
+        notes.append(f"{violating:,} {violate} a constraint and cannot be the winner.")
     charged = charge(values, np.array(codes, dtype=np.int8), options)
     runs = pl.DataFrame({"configuration": configurations, "instance": instances})
     states = [trial.state for trial in trials]
@@ -297,8 +311,9 @@ def _trajectory(
     for trial in trials:
         runs += len(_costs(trial, source, place))
         value = trial.values.get(place, math.nan) * (-1 if maximised else 1)
-        # Optuna itself keeps no list of its best trials so far.
-        if trial.state == "COMPLETE" and value < least:
+        # Optuna itself keeps no list of its best trials so far. Those that violate a constraint are
+        # never among them.
+        if trial.state == "COMPLETE" and trial.feasible and value < least:
             least = value
             steps.append(Step(runs, (names[trial.number],)))
     default = next((names[trial.number] for trial in trials if trial.enqueued), None)
@@ -389,8 +404,8 @@ def _studies(base: sqlite3.Connection, tables: set[str]) -> dict[int, Study]:
             numbers[int(number)] = known
     for key, name, value in rows("trial_user_attributes", "trial_id", "key", "value_json"):
         trials[key].attributes[name] = _loaded(value)
-    for key, name in rows("trial_system_attributes", "trial_id", "key"):
-        trials[key].enqueued |= name == "fixed_params"
+    for key, name, value in rows("trial_system_attributes", "trial_id", "key", "value_json"):
+        trials[key].add_system(name, _loaded(value))
     return studies
 
 
@@ -453,8 +468,8 @@ def _fill(trial: Trial, entry: dict[str, Any]) -> None:
         steps = {entry["step"]: entry["intermediate_value"]}
     trial.steps |= {int(step): float(value) for step, value in steps.items()}
     trial.attributes |= entry.get("user_attrs") or entry.get("user_attr") or {}
-    system = entry.get("system_attrs") or entry.get("system_attr") or {}
-    trial.enqueued |= "fixed_params" in system
+    for name, value in (entry.get("system_attrs") or entry.get("system_attr") or {}).items():
+        trial.add_system(name, value)
 
 
 IMPORTER = Importer(

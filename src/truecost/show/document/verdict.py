@@ -19,7 +19,6 @@ from truecost.show.numbers import (
     at_least,
     at_most,
     confidence,
-    counted,
     ends,
     number,
     percent,
@@ -124,15 +123,15 @@ def beside(case: Case) -> str:
         known = comparison is not None and not _testable(case, comparison)
         return f"{secondary(case)}{hidden(case, known=known)}{in_a_line(case)}"
     candidates, scale = int((assessment.costs.runs > 0).sum()), case.mean_scale
-    left_out_runs = sum(assessment.log.left_out.values())
+    omitted = assessment.log.omitted
     adjusted = ", after adjusting for instance difficulty" if assessment.costs.adjusted else ""
     best = "lowest" if scale.sign > 0 else "highest"
     choice = f"It has the {best} training {scale.noun} of {candidates:,} configurations{adjusted}."
     if candidates == 1:
         choice = "It is the only configuration with runs."
-        if left_out_runs:
-            were = f"{counted(left_out_runs, 'run')} {'was' if left_out_runs == 1 else 'were'}"
-            choice = f"It is the only configuration left: {were} left out."
+        if omitted:
+            were = "was" if sum(assessment.log.left_out.values()) == 1 else "were"
+            choice = f"It is the only configuration left: {omitted} {were} left out."
     elif assessment.costs.order[0] != assessment.place:
         choice = f"It was selected from {candidates:,} configurations."
     else:
