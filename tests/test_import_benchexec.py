@@ -109,3 +109,19 @@ def test_tables_in_other_units(tmp_path: Path) -> None:
         path = tmp_path / f"{unit}.csv"
         path.write_text("\n".join(table) + "\n")
         assert import_runs(path, cutoff=60).matrix.costs.ravel().tolist() == [1.5, 0.5]
+
+
+def test_results_by_run_definition_and_by_tasks(tmp_path: Path) -> None:
+    """Runs would count twice in the folder of a benchmark with several sets of tasks, for which
+    BenchExec writes a file of the run definition and one of each set.
+    """
+    whole = bz2.decompress((RESULTS / "slow.xml.bz2").read_bytes())
+    (tmp_path / "slow.all.xml").write_bytes(whole)
+    (tmp_path / "slow.xml").write_bytes(
+        whole.replace(b' block="all"', b"").replace(b'name="slow.all"', b'name="slow"')
+    )
+    # The same tasks at another time are further runs.
+    (tmp_path / "later.xml").write_bytes(whole.replace(b"2026-11-17T19", b"2026-11-18T19"))
+    log = import_runs(tmp_path)
+    assert log.matrix.shape == (1, 5, 2)
+    assert log.left_out == {"again in another file": 5}

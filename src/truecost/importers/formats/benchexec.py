@@ -39,12 +39,13 @@ SECONDS = {"ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A run: who ran, on what, and its columns as they are written."""
+    """A run: who ran, on what, its columns as they are written, and when the run set began."""
 
     configuration: tuple[str, ...]
     instance: str
     columns: dict[str, str]
     limits: dict[str, str]
+    begun: str = ""
 
 
 def _recognise(candidate: Candidate) -> bool:
@@ -73,7 +74,9 @@ def _is_result(path: Path) -> bool:
 def _read(path: Path, options: Options) -> Import:
     files = [file for file in _results(path) if _is_result(file)] if path.is_dir() else [path]
     tools: set[str] = set()
-    rows = [row for file in files for row in _rows(file, tools)]
+    every = [row for file in files for row in _rows(file, tools)]
+    # Results by run definition and by set of tasks hold the same runs.
+    rows = list({repr(row): row for row in every}.values()) if len(files) > 1 else every
     executed = [row for row in rows if row.columns.get("status")]
     if not executed:
         raise InputError("expected runs with a status in the results of BenchExec, got none.")
@@ -111,6 +114,7 @@ def _read(path: Path, options: Options) -> Import:
             tool=min(tools, default="BenchExec"), proposed="beforehand", raced=False
         ),
         left_out={
+            "again in another file": len(every) - len(rows),
             "not executed": len(rows) - len(executed),
             f"no {title} though solved": int(blank.sum()),
         },
@@ -155,6 +159,7 @@ def _rows(path: Path, tools: set[str]) -> Iterator[Row]:
             instance=f"{name} ({properties})" if properties else name,
             columns=columns,
             limits=limits,
+            begun=result.get("starttime") or result.get("date") or "",
         )
 
 
