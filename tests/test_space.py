@@ -420,6 +420,7 @@ def test_reals_read_back(low: float, seed: int) -> None:
     [
         ("", "expected the names of all parameters, at least one"),
         ("a {x}[x]\nnonsense\n", "line 2: expected a parameter, a condition"),
+        ("name: null\nhyperparameters:\n- type: constant\n", r"YAML: save it with .*to_json"),
         ("a {x}[x]\n\na {x}[x]", "line 3: expected every parameter once, got 'a' again"),
         ("a {x,}[x]", "line 1: expected a value at every comma, got '{x,}'"),
         (

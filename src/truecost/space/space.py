@@ -196,6 +196,11 @@ class Space:
         if re.match(r'\s*\{\s*("|\}|$)', text):
             configspace, parameters = parse_json(text)
             return cls(configspace=configspace, parameters=parameters)
+        if re.search(r"^hyperparameters:", text, re.MULTILINE):
+            raise InputError(
+                "expected PCS, an irace table or ConfigSpace's JSON, got ConfigSpace's YAML: save "
+                "it with ConfigurationSpace.from_yaml('space.yaml').to_json('space.json')."
+            )
         stripped = [line.partition("#")[0].strip() for line in text.split("\n")]
         lines = [(number, line) for number, line in enumerate(stripped, 1) if line]
         irace = any(IRACE_LINE.match(line) for line in stripped)
