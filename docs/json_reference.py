@@ -64,8 +64,15 @@ def _nullable(part: Any) -> Any:
     return made | {"type": ["number", "null"]} if part.get("type") == "number" else made
 
 
-# Longer descriptions end at their colon on the page; the schema has the full text.
-LONG = 14
+# Longer descriptions end at a colon or at a clause that adds detail on the page; the schema has the
+# full text.
+LONG, LONGEST = 9, 14
+DETAIL = re.compile(
+    r"(?<=\w{2}), (?:at|by|where|with|in|over|fixed|chosen|counted|which|as|that) .*"
+)
+# Words that add nothing to the name of a key.
+EMPTY = {"a", "all", "an", "are", "each", "has", "have", "how", "in", "is", "it", "its", "many"}
+EMPTY |= {"of", "on", "the", "there", "they", "were"}
 # Keys that many commands have, by what the page calls them.
 GROUPS = {
     "*about runs*": ("runs", "chosen", "asked", "scope", "incumbent", "default"),
@@ -73,16 +80,16 @@ GROUPS = {
 }
 HEAD = """# JSON
 
-Every command that prints numbers has `--json`. Names are those of tables, options and Python
-records. All digits are printed; a number that is not finite is `null`. `"schema"` counts the changes
-that break programs: keys may be added without a new number, never renamed or removed.
+Every command that prints numbers has `--json`. All digits are printed; a number that is not finite
+is `null`. `"schema"` counts the changes that break programs: keys may be added without a new number,
+never renamed or removed.
 
-Every cost is a cost, of which less is better. Where a score is maximised, `runs.maximised` is true
-and costs, limits and differences are those of minus the score; tables and sentences show the score.
+Lower costs are better. Where a score is maximised, `runs.maximised` is true, and costs, limits and
+differences are those of minus the score; tables and sentences show the score.
 
-[truecost.schema.json](truecost.schema.json) is the JSON Schema. Both files are generated:
-`python docs/json_reference.py docs/reference`. Below, `number?` may be null, `list(number)` is a
-list, `object(number)` an object with any keys and such values.
+The [JSON Schema](truecost.schema.json) has the full descriptions. Below, `number?` may be null,
+`list(number)` is a list, `object(number)` has any keys and such values. An integer without a
+line counts what its key names; a boolean is true if its line holds.
 """
 
 
@@ -98,7 +105,9 @@ def page() -> str:
     for name, definition in definitions.items():
         if name.startswith(prefix):
             command = name.removeprefix(prefix).replace("-", " ")
-            rows = {k: _row(part) for k, part in definition["properties"].items() if k != "schema"}
+            rows = {
+                k: _row(k, part) for k, part in definition["properties"].items() if k != "schema"
+            }
             text = _keys_of(list(rows), definition["required"])
             listed.setdefault(text, []).append(command)
             for key, row in rows.items():
@@ -106,21 +115,41 @@ def page() -> str:
     lines += [f"{', '.join(names)}|{text}" for text, names in listed.items()]
     lines += ["", "## Keys of commands", ""]
     several = Counter(key for key, _ in known)
+    # Commands that always come together have one name.
+    about = next(names for (key, _), names in known.items() if key == "asked")
+    swept = next(names for (key, _), names in known.items() if key == "train")
+    short = {",".join(about): "*about runs*", ",".join(swept): "experiment k, m, n"}
     lines += _table(
-        (f"`{key}`" + (f" ({', '.join(names)})" if several[key] > 1 else ""), row)
+        (
+            f"`{key}` ({short.get(','.join(names), ', '.join(names))})"
+            if several[key] > 1
+            else f"`{key}`",
+            row,
+        )
         for (key, row), names in sorted(known.items())
     )
     lines += ["", "## Objects", "", "Keys without a line are explained above."]
     printed = set(known)
+    objects: dict[str, dict[str, str]] = {}
     for name in sorted(name for name in definitions if not name.startswith(prefix)):
-        rows = {key: _row(part) for key, part in definitions[name]["properties"].items()}
+        rows = {key: _row(key, part) for key, part in definitions[name]["properties"].items()}
         new = {key: row for key, row in rows.items() if (key, row) not in printed}
         lines += ["", f"### {name}", ""]
         if repeated := [key for key in rows if key not in new]:
-            lines += [_keys_of(repeated, repeated), ""]
+            # An earlier object may stand for its keys.
+            texts = [_keys_of(repeated, repeated)]
+            for other, part in objects.items():
+                missing = [key for key, row in part.items() if rows.get(key) != row]
+                but = f" but {', '.join(missing)}" if missing else ""
+                shared = f"those of {_link(other)}{but}"
+                rest = [shared, *(key for key in repeated if key not in part)]
+                if len(missing) < len(part):
+                    texts.append(_keys_of(rest, rest))
+            lines += [min(texts, key=len), ""]
         if new:
             lines += _table((f"`{key}`", row) for key, row in new.items())
         printed |= set(new.items())
+        objects[name] = rows
     return "\n".join(lines) + "\n"
 
 
@@ -146,12 +175,28 @@ def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _row(part: dict[str, Any]) -> str:
-    """Type and meaning: its first sentence, and of a long one the part before a colon."""
+def _row(key: str, part: dict[str, Any]) -> str:
+    """Type and meaning: its first sentence, without details if it is long, and without words that
+    type or key say already.
+    """
     meaning = re.split(r"(?<=[.;]) ", part.get("description", ""))[0].rstrip(".;")
     if len(meaning.split()) > LONG:
+        meaning = DETAIL.sub("", meaning)
+    if len(meaning.split()) > LONGEST:
         meaning = meaning.partition(": ")[0]
-    return f"{_type(part)}|{meaning}"
+    kind = _type(part)
+    start = "(?:Whether )?" if kind.rstrip("?") == "boolean" else "(?:(?:The|A|An) (?!two))?"
+    meaning = re.sub(
+        f"^{start}(.)", lambda match: match[1].upper() if match.end() > 1 else match[1], meaning
+    )
+    words = {word.rstrip("s") for word in re.findall(r"\w+", meaning.lower()) if word not in EMPTY}
+    if words <= {word.rstrip("s") for word in key.split("_")}:
+        meaning = ""
+    return f"{kind}|{meaning}"
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{name.lower().replace(' ', '-')})"
 
 
 def _type(part: dict[str, Any]) -> str:
@@ -160,7 +205,7 @@ def _type(part: dict[str, Any]) -> str:
         name = part["$ref"].rpartition("/")[2]
         if "properties" not in (definition := schema()["$defs"][name]):
             return _type(definition)  # the page has no section of it to link to
-        return f"[{name}](#{name.lower().replace(' ', '-')})"
+        return _link(name)
     if "const" in part:
         return f"`{json.dumps(part['const'])}`"
     if "enum" in part:

@@ -43,7 +43,7 @@ class Progress:
     runs, cpu
         Runs done, those of earlier calls among them, and the CPU seconds of this call's.
     workers
-        How many runs are made at a time.
+        Runs at a time.
     configurations, instances
         How many a search has proposed, and on how many instances a validation has compared.
     incumbent, estimate, standard_error

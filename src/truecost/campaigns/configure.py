@@ -66,25 +66,24 @@ class Configured:
     Attributes
     ----------
     incumbent, origin
-        The configuration it chose, and how that was proposed.
+        Its winner, and how that was proposed.
     recommended
-        What to use: the incumbent, or the default if the held-out runs do not favour the incumbent.
+        What to use; the default if the held-out runs do not favour the incumbent.
     default
         What it is compared with.
     training_cost, standard_error
-        Mean of the incumbent's instance means on the instances it was chosen by: too good, as a
-        rule.
+        Mean of the incumbent's instance means on its training instances; too good, as a rule.
     assessment
         What may be said of it, from runs on instances it did not train on; `untested` says why
         there are none.
     budget, spent, runs, capped, held_out, configurations, cpu
-        What there was to spend, and what was spent, in the same unit; runs in all, those stopped at
+        The budget, and what was spent, in the same unit; runs in all, those stopped at
         a cap, and those on held-out instances; configurations that were tried; CPU seconds of all
         runs.
     reason
         Why the search ended.
     notes
-        Doubts about the result, one sentence each.
+        Doubts about the result.
     """
 
     scenario: str

@@ -35,7 +35,7 @@ class GatherForecast:
     planned, left
         The runs of the design, and those that are not made yet.
     pilot
-        How many runs the forecast is from.
+        Runs behind the forecast.
     cpu, lower, upper
         CPU seconds, with a 95 % interval for the mean of a run carried over to all of them.
     worst
@@ -43,7 +43,7 @@ class GatherForecast:
     wall
         Seconds on this many workers.
     workers
-        How many runs are made at a time.
+        Runs at a time.
     """
 
     planned: int

@@ -21,7 +21,7 @@ class FamilyResult:
     Attributes
     ----------
     family, instances
-        Its name, and how many of its instances both have runs on.
+        Its name, and its instances with runs of both.
     observed
         The mean difference of costs there; below 0 the configuration costs less.
     lower, upper

@@ -69,15 +69,15 @@ class Spread:
     runs, instances
         Of the configuration.
     repeated
-        On how many of the instances it has two runs or more.
+        Instances with two of its runs or more.
     never_used
-        Instances on which others have runs and it has none.
+        Instances that only others ran on.
     variance_over_even
-        The variance of its training cost over that of S*, as many runs evenly on all instances; NaN
-        is unknown. Below 1 only where `across` is so small that fewer instances with equal runs do
-        better than more with unequal ones.
+        Variance of its training cost ÷ that of as many runs spread evenly (S*); NaN is unknown.
+        Below 1 only where `across` is so small that fewer instances with equal runs do better than
+        more with unequal ones.
     on_other_instances
-        How many configurations have runs on other instances than it.
+        Configurations with runs on other instances.
     """
 
     runs: int
@@ -229,13 +229,12 @@ class Optimism:
         what splits show; the training cost itself where it was fixed before any cost was seen; NaN,
         unknown, where configurations were proposed adaptively and it has no test runs.
     gap, percent
-        True cost − training cost, and in per cent of the training cost.
+        True cost − training cost, and in per cent of the latter.
     selection_error
-        Held-out − training cost of the configuration with the lowest training cost on a random half
-        of the instances, mean over splits, carried over from half of the instances to all. What
-        splits show: with adaptive proposals, too little.
+        Held-out − training cost of the one chosen on a random half of the instances; mean over
+        splits, carried over to all instances. With adaptive proposals it is too small.
     held_out_cost
-        Mean cost, on the other half, of the configuration chosen on one half.
+        Cost on one half of the configuration chosen on the other.
     splits
         How many there were.
     """
@@ -272,7 +271,7 @@ class OverTuning:
     Attributes
     ----------
     along
-        Every incumbent on the way, the last one last.
+        All incumbents, in order.
     lost, relative
         Test cost − the lowest of an earlier incumbent, and as a share. NaN unless the last and
         another one have test runs; relative also if none was better than the first.

@@ -101,7 +101,7 @@ class NonInferiority:
     margin
         As it was asked for, "5 %" or "0.1".
     quantity, limit, needed
-        What decides: the limit of this quantity, and what it has to reach.
+        The quantity that decides; its limit, and what that has to reach.
     shown
         Whether it is shown; False is unknown, not the opposite.
     """
@@ -120,8 +120,7 @@ class Question:
     Parameters
     ----------
     configuration, default
-        Who is judged, and what it should be better than; by default the trajectory's, else the
-        least training cost.
+        What is judged, and its rival; by default the trajectory's, else the least training cost.
     chosen
         How the configuration was chosen, where the trajectory does not say.
     raced
@@ -131,9 +130,9 @@ class Question:
     fresh, proposal
         For progressive: the instances unused before it was proposed, and its number t, from 1.
     delta
-        The probability with which each guaranteed statement may be wrong.
+        The error probability of each statement.
     splits
-        How many times the instances are split in halves to see what choosing adds.
+        How often the instances are split in halves.
     seed
         Of every random number.
     primary

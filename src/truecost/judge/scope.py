@@ -70,7 +70,7 @@ class Scope:
     Attributes
     ----------
     sampled, about
-        What was sampled independently, and whether statements are about new ones or these.
+        What was sampled independently, and whether statements are about new ones.
     units
         How many sampling units there are.
     population
@@ -78,11 +78,11 @@ class Scope:
     mix
         The weight of each family, in order; empty without a mix.
     ranges
-        The least and the largest weight of each, where statements hold for every mix within them.
+        Least and largest weight of each, where statements hold for every mix within them.
     weights
         The weight of each instance, in pairs; empty without weights.
     declared
-        Whether it was given as an option, not found in the log.
+        Whether it was given as an option.
     """
 
     sampled: Sampled = "instance"

@@ -37,15 +37,15 @@ class OneSearch:
     runs
         How many runs it made.
     training_cost
-        The mean cost of the incumbent in its own log, over instances.
+        The mean cost of the incumbent in its log.
     pooled_cost, common_instances
-        Its mean cost on the instances on which all incumbents have runs, and how many these are;
-        NaN and 0 where there are none.
+        Its mean cost on the instances common to all incumbents, and their number; NaN and 0 where
+        there are none.
     difference, standard_error
-        Its mean difference to the one with the lowest cost there, and the standard error of that.
+        Its mean difference to the lowest of these costs, and the standard error.
     by_chance
-        Whether chance may explain that difference (paired t, 5 % shared out among the searches);
-        None if nothing tells.
+        Whether chance may explain it, by a paired t-test at 5 % shared among the searches; None if
+        unknown.
     """
 
     name: str

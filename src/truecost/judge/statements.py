@@ -55,7 +55,7 @@ class Statement(Assuming):
     chosen
         How the configuration was chosen; see `truecost.judge.evidence`.
     sampling_unit, instances
-        What was drawn independently, and how many of them decide it.
+        What was drawn independently, and how many.
     scope
         Where it holds: "on new instances like these".
     method
@@ -65,7 +65,7 @@ class Statement(Assuming):
     assumptions
         What it needs to be true.
     same_seed
-        Whether it is about runs of the two with the same seed: there are no others.
+        Whether it compares runs with the same seed: there are no others.
     """
 
     quantity: str
@@ -297,12 +297,12 @@ class Comparison:
 
     @property
     def gains(self) -> int:
-        """On how many instances the configuration costs less for sure."""
+        """Instances on which it certainly costs less."""
         return int((self.pairs.upper < 0).sum())
 
     @property
     def losses(self) -> int:
-        """On how many it costs more for sure."""
+        """Instances on which it certainly costs more."""
         return int((self.pairs.lower > 0).sum())
 
     @property
@@ -326,9 +326,7 @@ class Comparison:
 
     @property
     def survives(self) -> int:
-        """How many of the instances that favour the sign of the mean difference the most can be
-        dropped before it turns.
-        """
+        """How many of the most favourable instances can be dropped before the sign turns."""
         return _survives(self.pairs.sure)
 
 

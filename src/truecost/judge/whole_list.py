@@ -28,17 +28,16 @@ class WholeList:
     may_be_best
         The truly best configuration of the list is among these.
     better, worse
-        All of these have a lower, or a higher, true cost than the default.
+        These have a lower, or higher, true cost than the default.
     configurations, units
-        How many are on the list, and how many sampling units decided.
+        Those on the list, and the sampling units.
     delta
         The error probability of each of the three sets.
     best_share
-        Where the list was sampled at random from the space, the default apart: with probability
-        1 − delta, the truly best of it is among this share of the space's best. None where it was
-        not.
+        With probability 1 − delta, the truly best is among this share of the space's best. None
+        unless the list, the default apart, was sampled at random from the space.
     condition
-        What must be true for the sets to hold and is not known; None if nothing.
+        An assumption of the sets that the log does not confirm; None if nothing.
     """
 
     may_be_best: tuple[str, ...]

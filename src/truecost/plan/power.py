@@ -31,17 +31,17 @@ class Power:
     Attributes
     ----------
     instances, runs_each
-        K, and the runs of each of the two on every instance.
+        K, and the runs of each on every instance.
     runs
         All runs of both.
     power, level
-        Of the two-sided paired t-test on K differences of instance means: the chance that it finds
+        Of the two-sided paired t-test on K differences: the chance that it finds
         the difference, and the chance that it finds one where there is none. Exact for normal
         differences.
     difference
-        Of the true costs, that is to be found.
+        Of the true costs, to be found.
     sd
-        Standard deviation of the difference of the two instance means on a random instance.
+        Standard deviation of the difference on a random instance.
     price
         runs·price_run + instances·price_instance.
     guaranteed, caveat

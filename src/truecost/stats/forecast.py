@@ -43,11 +43,10 @@ class Width:
     total
         The distance between the limit and the estimate.
     unseen
-        The part due to rare events that this number of instances cannot rule out: with a
-        probability of `chance` a cost at the end of the range could have stayed unseen in all n
-        instances with probability delta.
+        The part due to rare events that n instances cannot rule out: with a probability of `chance`
+        a cost at the end of the range could have stayed unseen in all with probability delta.
     rest
-        What is left: the spread of the costs that were seen.
+        The rest: the spread of observed costs.
     chance
         1 − delta^(1/n): "one in 1/chance".
     """
@@ -66,15 +65,15 @@ class Forecast:
     Attributes
     ----------
     instances
-        The least number found at which the statement is shown with the power asked for; None if the
-        pilot's own mean does not reach the goal, or not with 20,000 instances.
+        The least number with the power asked for; None if the pilot's own mean does not reach the
+        goal, or not with 20,000 instances.
     power
-        The share of simulated samples of that size in which it was shown; of the largest size tried
-        where there is none.
+        The share of simulated samples in which it was shown; of the largest size tried where there
+        is none.
     pilot
         The number of instances behind the forecast.
     observed, above
-        The mean of the pilot's values, and what it has to exceed.
+        The pilot's mean, and what it has to exceed.
     """
 
     instances: int | None

@@ -76,7 +76,7 @@ class NestedComponents:
 
     @property
     def between(self) -> float:
-        """The part of the variance of instance means that lies between families, in [0, 1]."""
+        """The share of the variance of instance means between families."""
         total = max(self.families, 0.0) + max(self.instances, 0.0)
         return max(self.families, 0.0) / total if total > 0 else 0.0
 
