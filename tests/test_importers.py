@@ -819,3 +819,12 @@ def test_blanks_around_names_are_not_part_of_them(tmp_path: Path) -> None:
     wide.write_text('instance,a,b\n"x.cnf ",1,2\nx.cnf,3,4\n')
     with pytest.raises(InputError, match="got one twice"):
         import_runs(wide, kind="wide")
+
+
+def test_a_column_that_says_what_was_solved(tmp_path: Path) -> None:
+    """A run that was not solved would cost the time after which it gave up."""
+    path = tmp_path / "runs.csv"
+    path.write_text("solver,instance,time,solved\nA,i,3,1\nA,j,4,0\nB,i,5,True\nB,j,9,no\n")
+    log = import_runs(path, cutoff=10)
+    assert log.matrix.costs[:, :, 0].tolist() == [[3, 100], [5, 100]]
+    assert "Runs that were not solved count as timeouts: 2." in log.notes

@@ -46,7 +46,7 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     ),
     "seed": ("seed", "random_seed", "instance_seed"),
     "run": ("run", "repetition", "rep", "replicate"),
-    "status": ("status", "runstatus", "run_status", "result", "outcome"),
+    "status": ("status", "runstatus", "run_status", "result", "outcome", "solved", "success"),
     "low": ("low",),
     "high": ("high",),
     "family": ("family", "family_name", "class", "group"),
@@ -67,6 +67,11 @@ WORDS: Mapping[str, frozenset[str]] = {
         "elapsed", "rmse", "mse", "mae", "makespan", "gap", "par10", "par2", "length",
     },
 }  # fmt: skip
+# What a column called solved or success says.
+SOLVED = {
+    **dict.fromkeys(("true", "1", "1.0", "yes"), "solved"),
+    **dict.fromkeys(("false", "0", "0.0", "no"), "timeout"),
+}
 OWN = ("configuration", "instance", "cost", "run", "low", "high")
 NEEDED = ("configuration", "instance", "cost")
 # Behind the name of a column of times that are not in seconds.
@@ -177,6 +182,10 @@ def runs_of(table: pl.DataFrame, options: Options, name: str = "runs") -> Import
         score = "score" if columns["cost"] == "cost" else columns["cost"]
         notes.append(f"More {score} is better: as a cost, a run counts minus its {score}.")
     words = table["status"].cast(pl.String, strict=False).to_list() if "status" in columns else None
+    if words and plain_name(columns["status"]) in ("solved", "success"):
+        words = [SOLVED.get(word.strip().lower(), word) if word else word for word in words]
+        if unsolved := words.count("timeout"):
+            notes.append(f"Runs that were not solved count as timeouts: {unsolved:,}.")
     statuses, unfinished = statuses_of(words or [None] * table.height)
     if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
         raise InputError(
