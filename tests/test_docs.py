@@ -417,6 +417,14 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
 
 
 @pytest.mark.tools
+def test_the_site_has_the_overview_for_language_models(site: Path) -> None:
+    """llms.txt would not be published, or lead to pages that are not there."""
+    links = re.findall(r"\]\((.+?)\)", (site / "llms.txt").read_text())
+    assert len(links) > 15
+    assert [link for link in links if not (site / link).exists()] == []
+
+
+@pytest.mark.tools
 def test_the_site_says_what_tests_run(site: Path) -> None:
     """Readers would be sent the commands that make the tests' files, or not be told what nobody has
     run.
