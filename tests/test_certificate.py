@@ -1,5 +1,6 @@
 """Certificates: valid for every way of choosing, refused where they would not be."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -418,3 +419,10 @@ def test_wrong_words_are_refused(words: dict[str, object], message: str) -> None
         }
     with pytest.raises(InputError, match=message):
         certify(matrix, **words)  # type: ignore[arg-type]
+
+
+def test_a_refusal_is_the_same_after_pickling() -> None:
+    """A refusal that comes back from another process would begin with its first words twice."""
+    error = RefusedError("the runs are too few")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (str(again), again.reason) == (str(error), error.reason)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import rwriter as r
 from commands import Run
@@ -44,7 +45,10 @@ from truecost.show.document import (
 )
 from truecost.show.document.certificate import what_is_shown
 from truecost.show.document.context import WORDS, Wording
+from truecost.show.document.key_numbers import at_a_glance
 from truecost.show.document.next_steps import steps_of
+from truecost.show.document.runs import how_noisy, what_was_run
+from truecost.show.numbers import number
 from truecost.stats import approximate, quantities
 
 NAN = math.nan
@@ -101,6 +105,17 @@ def test_rounding_is_no_error() -> None:
     uneven = assess(matrix_of([[[1.0, 3.0], [3.0, 1.0], [0.0, 4.0]]]))
     assert uneven.noise.standard_error == 0
     assert not uneven.noise.constant
+
+
+def test_repeated_runs_are_not_called_too_few() -> None:
+    """Where all instances have two runs and one of them costs more, "only 20" would have two."""
+    costs = np.zeros((1, 20, 2))
+    costs[0, 7] = 1, 0
+    text = how_noisy(Case(assess(matrix_of(costs, 0, 1)), Context())).lead
+    assert "almost all of its runs cost the same" in text
+    costs[0, 2:, 1] = NAN
+    text = how_noisy(Case(assess(matrix_of(costs, 0, 1)), Context())).lead
+    assert "only 2 of its instances have two runs" in text
 
 
 # ---- adjusted costs --------------------------------------------------------------------------
@@ -1288,6 +1303,28 @@ def test_the_verdict_on_utilities_is_in_utilities(tmp_path: Path) -> None:
         audited(assessment, Context())
     )
     assert "costs 0." not in text
+
+
+def test_the_page_on_utilities_is_in_utilities(tmp_path: Path) -> None:
+    """The table of configurations, the range and two figures would show 1 − utility as costs."""
+    names = ("a", "bb")
+    rows = [f"{name},i{at},{1 + (at * 3 + len(name)) % 9}" for name in names for at in range(20)]
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(["configuration,instance,cost", *rows]))
+    options: dict[str, Any] = {"cutoff": 10, "utility": "half-life=5", "default": "bb"}
+    assessment = assess(table, chosen="before", configuration="a", **options)
+    case = Case(assessment, Context())
+    section = what_was_run(case)
+    assert "utilities in [0, 1]" in section.lead
+    assert "PAR10" not in words_of(section)
+    assert "the highest training utility first" in words_of(section)
+    assert "training cost" not in words_of(section)
+    utility = 1 - float(assessment.costs.training[assessment.place])
+    figure = at_a_glance(case)
+    assert figure is not None
+    data, chart = figure.draw()
+    assert number(-data.filter(pl.col("row") == "training")["cost"].item()) == number(utility)
+    assert "mean score (utility)" in chart.to_json()
 
 
 def test_the_margin_uses_the_part_of_delta_that_the_plan_has() -> None:

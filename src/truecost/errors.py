@@ -57,8 +57,11 @@ class RefusedError(InputError):
     """
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"No valid statement can be made: {reason}.")
+        super().__init__(reason)  # as it is: pickle makes the error anew from it
         self.reason = reason
+
+    def __str__(self) -> str:
+        return f"No valid statement can be made: {self.reason}."
 
 
 class LostClusterError(TruecostError):
@@ -90,8 +93,12 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
 
 def counted(count: int, what: str) -> str:
     """Write a count of things: 1 run, 2 runs, 2 families."""
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else plural}"
+    return f"{count:,} {what if count == 1 else plural(what)}"
+
+
+def plural(what: str) -> str:
+    """Write more than one of a thing: runs, families."""
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

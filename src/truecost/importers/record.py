@@ -139,10 +139,12 @@ def charge(
         low = 0.0 if options.low is None else options.low
         high = max(par * cutoff, low) if options.high is None else options.high
         number = int(failed.sum())
-        notes.append(
-            f"Costs are running times with a cutoff of {cutoff:g}: PAR{par:g}, "
-            f"{counted(number, 'run')} {'is' if number == 1 else 'are'} charged."
-        )
+        runs = counted(number, "run")
+        charged = f"PAR{par:g}, {runs} {'is' if number == 1 else 'are'} charged"
+        note = f"Costs are running times with a cutoff of {cutoff:g}: {charged}."
+        if options.utility is not None:
+            note = f"Running times have a cutoff of {cutoff:g}. Not solved, with utility 0: {runs}."
+        notes.append(note)
     else:
         low, high = _given_range(options, like)
         notes += _charge_failures(costs, statuses, failed, high)

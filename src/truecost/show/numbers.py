@@ -5,6 +5,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 # Where importers find it, too: their notes count things.
 from truecost.errors import counted as counted
+from truecost.errors import plural as plural
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -14,6 +14,7 @@ from truecost.show.numbers import (
     limits,
     number,
     percent,
+    plural,
     share_at_most,
     signed,
 )
@@ -150,10 +151,10 @@ def _margin(case: Case) -> Iterator[Text]:
 
 
 def _realised(case: Case) -> Iterator[Block]:
-    scale = case.scale
+    scale = case.mean_scale
     for statement in case.assessment.beside.realised:
         if statement.quantity == "difference":
-            ends = scale.range(statement.opposite or statement.limit, statement.limit)
+            ends = case.apart_scale.range(statement.opposite or statement.limit, statement.limit)
             text = f"the difference to the default will be {case.cost(limits(*ends))}"
         else:
             value = case.cost(scale.limit(statement.limit))
@@ -174,8 +175,8 @@ def _folds(case: Case) -> Iterator[Block]:
         yield Text(opening(f"{interval.reason}."))
         return
     paired = case.assessment.default not in (None, case.assessment.incumbent)
-    scale = case.scale
-    what = f"difference of {scale.mean}s, winner − default" if paired else scale.mean
+    scale = case.apart_scale if paired else case.mean_scale
+    what = f"difference of {plural(scale.mean)}, winner − default" if paired else scale.mean
     write = signed if paired else number
     low, high = map(write, scale.range(interval.lower, interval.upper))
     ends = case.cost(f"{low} to {high}")
@@ -204,7 +205,7 @@ def _whole_list(case: Case) -> Iterator[Block]:
     sentences = [opening(certain)]
     if assessment.default is not None:
         sentences.append(
-            f"Shown better than the default by {case.scale.mean}: "
+            f"Shown better than the default by {case.mean_scale.mean}: "
             f"{_names(sets.better, many)}; "
             f"shown worse: {_names(sets.worse, many)}. Each of the three sets holds at {level}."
         )
@@ -261,12 +262,13 @@ def _families(case: Case) -> Iterator[Block]:
     )
     yield Table("families", "", columns, rows, most=15)
     note = f"Lines are limits that hold for all families at once ({level})."
-    yield case.figure("families", "Family by family", note, lambda: {"results": results})
+    inputs = {"results": results}
+    yield case.figure("families", "Family by family", note, lambda: inputs, means=True)
 
 
 def _row(result: FamilyResult, case: Case) -> tuple[Cell, ...]:
     grade, tone = GRADES[result.grade]
-    scale, interval = case.scale, "–"
+    scale, interval = case.apart_scale, "–"
     if result.lower is not None and result.upper is not None:
         interval = limits(*scale.range(result.lower, result.upper))
     return (

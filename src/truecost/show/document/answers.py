@@ -318,7 +318,7 @@ def _verdict(case: Case, comparison: Comparison) -> str:
         above = "above" if worse == (scale.sign > 0) else "below"
         what = f"the {scale.mean} of {new} {assessment.scope.phrase}"
         return f"{certain}, {what} is at least {value} {above} that of {old}."
-    low, high = scale._replace(origin=0.0).range(comparison.lower, comparison.upper)
+    low, high = case.apart_scale.range(comparison.lower, comparison.upper)
     most = case.cost(at_most(comparison.upper))
     return (
         f"The {scale.mean} of {new} differs from that of {old} by "
@@ -355,7 +355,7 @@ def _named(text: str, old: str, new: str) -> str:
 
 def _instances(case: Case, comparison: Comparison) -> Section | None:
     """The instances where NEW lost the most."""
-    pairs, scale = case.assessment.pairs, case.scale
+    pairs, scale = case.assessment.pairs, case.mean_scale
     new, old = comparison.configuration, comparison.default
     values = (pairs.sure.tolist(), pairs.instances, pairs.default.tolist(), pairs.winner.tolist())
     changes = sorted((row for row in zip(*values, strict=True) if row[0] > 0), reverse=True)
@@ -367,7 +367,7 @@ def _instances(case: Case, comparison: Comparison) -> Section | None:
         (
             Cell(name, name),
             *(Cell(cost, number(scale.value(cost))) for cost in (before, after)),
-            Cell(change, signed(scale.value(change))),
+            Cell(change, signed(case.apart_scale.value(change))),
         )
         for change, name, before, after in changes[:MOST_CHANGES]
     )

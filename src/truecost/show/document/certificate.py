@@ -21,7 +21,7 @@ from truecost.show.document.context import (
 )
 from truecost.show.document.runs import left_out
 from truecost.show.document.verdict import certified
-from truecost.show.numbers import confidence, counted, ends, number, percent, signed
+from truecost.show.numbers import confidence, counted, ends, number, percent, plural, signed
 
 if TYPE_CHECKING:  # loads kernels
     from truecost.judge.bounds import PaperBounds
@@ -117,8 +117,8 @@ def _margin(case: Case) -> list[Block]:
     unseen, end = case.cost(number(width.unseen)), "maximum" if scale is COST else "minimum"
     text = (
         f"Of the distance between limit and mean, about {unseen} covers what "
-        f"{case.units(certificate.instances)} may have missed: {scale.noun}s of {worst}, the "
-        f"{end}, on up to {share}. {cause}"
+        f"{case.units(certificate.instances)} may have missed: {plural(scale.noun)} of {worst}, "
+        f"the {end}, on up to {share}. {cause}"
     )
     return [Text(text)]
 
@@ -292,7 +292,7 @@ def _whole_list(case: Case) -> list[Block]:
             limit = wording(name, scale).limit(limits[best], upper=False)
         else:
             best = min(limits, key=lambda rival: limits[rival])
-            limit = scale._replace(origin=0.0).limit(limits[best])
+            limit = case.apart_scale.limit(limits[best])
         many = f"{len(limits):,} of {len(assessment.matrix.configurations) - 1:,} configurations"
         verb = "is" if len(limits) == 1 else "are"
         lines.append(
@@ -311,7 +311,7 @@ def _approximate(case: Case) -> list[Block]:
     if not intervals:
         reason = assessment.approximate[0].reason.replace("instances", assessment.scope.plural)
         return [Text(f"No approximate interval of the means either: {reason}.", aside=True)]
-    rows, scale = [], case.mean_scale._replace(origin=0.0)
+    rows, scale = [], case.apart_scale
     for part in intervals:
         paired = part.quantity == "difference of means"
         name = wording("difference" if paired else "ratio of means", case.mean_scale).label

@@ -232,6 +232,11 @@ class Case:
         return UTILITY if self.assessment.log.utility is not None else self.scale
 
     @property
+    def apart_scale(self) -> Scale:
+        """How differences of mean costs are shown: they have no origin."""
+        return self.mean_scale._replace(origin=0.0)
+
+    @property
     def nowhere(self) -> bool:
         """Whether there are no instances at all."""
         return self.assessment.log.matrix.instances == (NO_INSTANCE,)
@@ -240,6 +245,8 @@ class Case:
     def axis_unit(self) -> str:
         """The unit of cost for a figure; a minus has it show costs as scores."""
         unit = self.context.unit
+        if self.mean_scale is UTILITY:
+            return "1 − utility"
         if not self.assessment.trajectory.maximised:
             return unit
         return f"−{'score' if unit == 'cost' else unit}"
@@ -315,8 +322,7 @@ class Case:
         scale, quantity = self.mean_scale, statement.quantity
         if scale is COST or quantity not in (COSTS if scale is SCORE else ("mean", "difference")):
             return upper, limit, (low, high)
-        # Differences have no origin.
-        scale = scale._replace(origin=0.0) if quantity == "difference" else scale
+        scale = self.apart_scale if quantity == "difference" else scale
         return not upper, scale.value(limit), scale.range(low, high)
 
     def figure(
@@ -328,14 +334,18 @@ class Case:
         name: str = "",
         *,
         signed: bool = True,
+        means: bool = False,
         wide: bool = True,
         **options: Any,
     ) -> Figure:
         """Return a figure for the page: `<kind>_chart` of `<kind>_data`, computed when needed.
 
         Costs are shown as scores where sentences have scores; errors and widths are not `signed`.
+        `means` that are given as costs less the origin of `mean_scale` are shown as utilities.
         """
-        unit = self.axis_unit if signed else self.axis_unit.removeprefix("−")
+        utility = self.mean_scale is UTILITY and (means or not signed)
+        unit = "−utility" if utility else self.axis_unit
+        unit = unit if signed else unit.removeprefix("−")
         name, notes = name or kind.replace("_", "-"), (notes,) if isinstance(notes, str) else notes
         draw = drawing(kind, inputs, unit=unit, **options)
         return Figure(name, title, notes, draw, wide=wide, page_only=True)

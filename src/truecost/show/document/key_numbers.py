@@ -63,11 +63,13 @@ def at_a_glance(case: Case) -> Figure | None:
             for name, value in (values | {"upper": upper}).items()
             if value is not None and math.isfinite(value)
         }
-        return {"training": training, "errors": errors, **finite}
+        shift = case.mean_scale.origin
+        finite = {name: value - shift for name, value in finite.items()}
+        return {"training": training - shift, "errors": errors, **finite}
 
-    title, delta = f"What the winner {case.scale.verb}", assessment.question.delta
+    title, delta = f"What the winner {case.mean_scale.verb}", assessment.question.delta
     fresh = assessment.scope.fresh.removeprefix("on ")
-    return case.figure("glance", title, note, inputs, delta=delta, fresh=fresh)
+    return case.figure("glance", title, note, inputs, means=True, delta=delta, fresh=fresh)
 
 
 def in_training(case: Case) -> Fact:
@@ -133,7 +135,7 @@ def _to_default(case: Case, comparison: Comparison) -> Fact | None:
     """Return the mean difference to the default, if they have common instances."""
     if not comparison.instances or guessed(case, comparison):
         return None
-    scale = case.mean_scale._replace(origin=0.0)
+    scale = case.apart_scale
     mixed = f", {UNMIXED}" if case.assessment.scope.reweighted else ""
     note = f"on {compared_on(case, comparison)}{mixed}"
     if comparison.configuration != case.assessment.incumbent:

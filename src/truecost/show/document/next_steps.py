@@ -214,7 +214,7 @@ def _to_certify(case: Case) -> str:
         runs = "the test runs" if tested else "these runs"
         return (
             f"Give the metric's possible range (`low` and `high`): {runs} can then certify the "
-            f"mean {case.scale.noun}."
+            f"{case.mean_scale.mean}."
         )
     if IF_NOT_RACED in (assessment.no_certificate or ""):
         return f"{opening(IF_NOT_RACED)}: these runs can then be tested."

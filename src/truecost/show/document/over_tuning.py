@@ -30,7 +30,7 @@ from truecost.show.blocks import (
 from truecost.show.document.context import Case, Scale, drawing, opening
 from truecost.show.document.key_numbers import compared_on, difference, in_training, true_cost
 from truecost.show.document.verdict import each_limit, guessed, hidden, shown_percent
-from truecost.show.numbers import counted, given, limits, number, percent, signed
+from truecost.show.numbers import counted, given, limits, number, percent, plural, signed
 
 # Distributions of fewer instances show nothing.
 FEWEST_INSTANCES = 5
@@ -242,7 +242,7 @@ def over_tuned(case: Case) -> Section:
 def _earlier(case: Case) -> str:
     """Return whether an earlier incumbent was better."""
     along, lost = case.assessment.over_tuning.along, case.assessment.over_tuning.lost
-    tested, scale = [point for point in along if math.isfinite(point.true)], case.scale
+    tested, scale = [point for point in along if math.isfinite(point.true)], case.mean_scale
     if not math.isfinite(lost):
         unknown = "Whether an earlier incumbent was better is unknown: they have no test runs."
         return unknown if len(along) > 1 else ""
@@ -277,7 +277,7 @@ def _along(case: Case) -> list[Block]:
     if len(points) < 2:
         return []
     rows = [*points[: MOST // 2], *points[-MOST // 2 :]] if len(points) > MOST else list(points)
-    scale = case.scale
+    scale = case.mean_scale
     columns = (
         Column("configuration", "configuration", numbers=False),
         Column("runs by then", "run"),
@@ -288,7 +288,7 @@ def _along(case: Case) -> list[Block]:
     title = f"{len(rows)} of {total} over time" if len(rows) < len(points) else f"{total} over time"
     table = Table("along", title, columns, tuple(_row(point, scale) for point in rows))
     tested = any(math.isfinite(point.true) for point in points)
-    note = f"Training {'and test ' if tested else ''}{scale.noun} of every incumbent."
+    note = f"Training {'and test ' if tested else ''}{case.scale.noun} of every incumbent."
     title, inputs = "Incumbents over time", {"over_tuning": case.assessment.over_tuning}
     return [table, case.figure("overtuning_along", title, note, lambda: inputs, "along")]
 
@@ -325,7 +325,7 @@ def instance_by_instance(case: Case) -> Section | None:
     if not comparison.instances:
         lead = f"{winner} and {default} have no instance in common."
         return Section("default", heading, lead, ())
-    scale, where = case.scale, compared_on(case, comparison)
+    scale, where = case.apart_scale, compared_on(case, comparison)
     mean, robust = "unknown, since costs of failed runs are guesses", ""
     if not guessed(case, comparison):
         mean = case.cost(difference(comparison, scale.sign))
@@ -359,9 +359,9 @@ def instance_by_instance(case: Case) -> Section | None:
 
 
 def _robust(case: Case, comparison: Comparison) -> str:
-    scale, unit = case.scale, case.assessment.scope.unit
+    scale, unit = case.mean_scale, case.assessment.scope.unit
     if not comparison.observed:
-        return f"Their {scale.mean}s are equal."
+        return f"Their {plural(scale.mean)} are equal."
     if comparison.lowest < 0 < comparison.highest:
         which = f"Which of the two {scale.verb} {scale.less} on average"
         return f"{which} is unknown: runs were stopped at a cap."
@@ -381,15 +381,16 @@ def _paired(case: Case, comparison: Comparison, title: str) -> Figure:
     lower, upper, delta = comparison.lower, comparison.upper, case.assessment.question.delta
     note = f"No guaranteed limits of the mean difference: {comparison.reason}."
     if lower is not None and upper is not None:
-        ends = limits(*case.scale.range(lower, upper))
+        ends = limits(*case.apart_scale.range(lower, upper))
         note = f"Shaded: the guaranteed mean difference, {ends} ({each_limit(case)})."
 
     def inputs() -> dict[str, Any]:
-        pairs = case.assessment.pairs
+        pairs, shift = case.assessment.pairs, case.mean_scale.origin
         names = {"incumbent": comparison.configuration, "default": comparison.default}
-        numbers = {"instances": pairs.instances, "costs": [pairs.winner, pairs.default]}
+        costs = np.array([pairs.winner, pairs.default]) - shift
+        numbers = {"instances": pairs.instances, "costs": costs}
         return {**names, **numbers, "lower": lower, "upper": upper}
 
     by = case.assessment.scope.unit
     title = f"{title}, {by} by {by}"
-    return case.figure("paired_differences", title, note, inputs, "paired", delta=delta)
+    return case.figure("paired_differences", title, note, inputs, "paired", means=True, delta=delta)

@@ -15,7 +15,7 @@ from truecost.runs import NO_STATUS, status_counts
 from truecost.show.blocks import Block, Cell, Column, Fact, Facts, Figure, Section, Table, Text
 from truecost.show.document.about import between_families
 from truecost.show.document.context import Case
-from truecost.show.numbers import counted, ends, given, number, percent, percents
+from truecost.show.numbers import counted, ends, given, number, percent, percents, plural
 
 # Rows of the table of configurations: more make a large file that nobody scrolls through.
 MOST_ROWS = 500
@@ -27,15 +27,16 @@ SINGLE = (
 
 def what_was_run(case: Case, top: int = 10) -> Section:
     """Return sizes, origins, outcomes and configurations; a terminal shows the `top` ones."""
-    assessment, noun = case.assessment, case.scale.noun
+    assessment, noun = case.assessment, case.mean_scale.noun
     matrix, utility = assessment.log.matrix, assessment.log.utility
     configurations, instances, repeats = matrix.shape
     runs, censored = int(assessment.costs.runs.sum()), int(assessment.censored.sum())
     missing = matrix.costs.size - runs
     span, unit, costs = "unknown", "", f"{noun} range unknown"
     if math.isfinite(matrix.width):
-        low, high = map(given, case.scale.range(matrix.low, matrix.high))
-        span, unit, costs = f"{low} to {high}", case.context.in_unit, f"{noun}s in [{low}, {high}]"
+        low, high = map(given, case.mean_scale.range(matrix.low, matrix.high))
+        span, unit = f"{low} to {high}", case.context.in_unit
+        costs = f"{plural(noun)} in [{low}, {high}]"
     facts = (
         Fact("configuration", configurations, f"{configurations:,}", "configurations"),
         Fact("instance", instances, f"{instances:,}", "instances"),
@@ -45,8 +46,13 @@ def what_was_run(case: Case, top: int = 10) -> Section:
         *([Fact("censored", censored, f"{censored:,}")] if censored else []),
         Fact("range", [matrix.low, matrix.high], span, f"{noun} range", unit),
     )
-    picture = {"matrix": matrix, "order": assessment.costs.order.tolist()}
     title, notes = f"Every {noun} at a glance", tuple(_marks(assessment, missing))
+
+    def picture() -> dict[str, Any]:
+        shift = case.mean_scale.origin
+        parts = {name: getattr(matrix, name) - shift for name in ("costs", "low", "high")}
+        return {"matrix": matrix.replace(**parts), "order": assessment.costs.order.tolist()}
+
     blocks: list[Block] = [
         Facts(facts, page_only=True),
         Text(origin(case)),
@@ -54,7 +60,7 @@ def what_was_run(case: Case, top: int = 10) -> Section:
         *(Text(text, aside=True) for text in left_out(assessment)),
         _endings(assessment, runs),
         *map(Text, filter(None, (stopped_early(matrix),))),
-        case.figure("matrix", title, notes, lambda: picture, wide=False),
+        case.figure("matrix", title, notes, picture, means=True, wide=False),
     ]
     # With guaranteed sets of the best, their own section has the ranking.
     unsure = isinstance(assessment.beside.whole_list, Refusal)
@@ -207,16 +213,16 @@ def _ranking(case: Case) -> Figure:
         tags = {assessment.incumbent: "winner"}
         if assessment.default is not None:
             tags[assessment.default] = "default"
-        errors = {"costs": ranked, "standard_errors": costs.standard_error}
+        errors = {"costs": ranked - case.mean_scale.origin, "standard_errors": costs.standard_error}
         return {"configurations": names, **errors, "tags": tags}
 
     note = "Bars are two standard errors either way; where they overlap, the order is uncertain."
-    return case.figure("ranking", "The best configurations", note, inputs)
+    return case.figure("ranking", "The best configurations", note, inputs, means=True)
 
 
 def _configurations(case: Case, top: int) -> Table:
     assessment = case.assessment
-    costs, failed, scale = assessment.costs, assessment.failed, case.scale
+    costs, failed, scale = assessment.costs, assessment.failed, case.mean_scale
     within, across = (np.maximum(v, 0) for v in (costs.components.within, costs.components.across))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = within / (within + across)
@@ -272,8 +278,9 @@ def _notes(case: Case, top: int) -> list[str]:
         notes.append(f"The {MOST_ROWS} best of {configurations:,} configurations are listed.")
     if costs.adjusted:
         notes.append(
-            f"Configurations have runs on different instances: training {case.scale.noun}s "
-            "are adjusted for instance difficulty, as if all had been run on all."
+            "Configurations have runs on different instances: training "
+            f"{plural(case.mean_scale.noun)} are adjusted for instance difficulty, as if all had "
+            "been run on all."
         )
     listed = costs.order[: max(top, 1)]
     if (costs.lowest[listed] < costs.training[listed]).any():
@@ -379,7 +386,7 @@ def _noise_lead(case: Case) -> str:
     if noise.constant:
         return f"All {on} of {case.winner} cost the same: there is no noise."
     what = "comes from" if assessment.costs.adjusted else "is the mean of"
-    start = f"The training {case.scale.noun} of {case.winner} {what} {on}"
+    start = f"The training {case.mean_scale.noun} of {case.winner} {what} {on}"
     if not math.isfinite(noise.standard_error):
         return f"{start}; its standard error is unknown."
     error = f"{start}; its standard error is {case.cost(number(noise.standard_error, 2))}"
@@ -394,7 +401,10 @@ def _noise_lead(case: Case) -> str:
     if noise.bottleneck is None:
         repeated = {0: "none of its instances has", 1: "only one of its instances has"}
         few = repeated.get(spread.repeated, f"only {spread.repeated:,} of its instances have")
-        return f"{error}. How much of it comes from the seeds is unknown: {few} two runs."
+        why = f"{few} two runs"
+        if spread.repeated == spread.instances:
+            why = "almost all of its runs cost the same"
+        return f"{error}. How much of it comes from the seeds is unknown: {why}."
     if noise.bottleneck == "instances":
         return (
             f"{error}, mostly from the choice of {scope.plural}: add {scope.plural}; more "

@@ -238,7 +238,7 @@ def secondary(case: Case) -> str:
 def _interval(case: Case, comparison: Comparison) -> str:
     """Return both limits of the difference."""
     # Each alone is wrong with probability δ.
-    scale = case.mean_scale._replace(origin=0.0)
+    scale = case.apart_scale
     low, high = scale.range(comparison.lower or 0.0, comparison.upper or 0.0)
     high_shown = case.cost(f"{'+' if high > 0 else ''}{at_most(high)}")
     return f"between {at_least(low)} and {high_shown} ({each_limit(case)})"
