@@ -873,6 +873,7 @@ def test_another_search_is_refused(tmp_path: Path) -> None:
         )
     with pytest.raises(InputError, match="expected a `budget` for a new search"):
         configure(scenario, tmp_path / "new.db", **options)
+    assert not list(tmp_path.glob("new.db*")), "a refusal leaves no empty journal"
     with pytest.raises(InputError, match="Expected `delta` between 0 and 1"):
         configure(scenario, tmp_path / "s.db", delta=1.0, **options)
 

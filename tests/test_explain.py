@@ -107,6 +107,7 @@ def test_a_budget_that_is_too_small_can_be_raised(tmp_path: Path) -> None:
     scenario = study(tmp_path, 12)
     with pytest.raises(InputError, match="at least 29 runs: 20 training runs"):
         explain(WINNER, scenario, tmp_path / "g.db", budget="28runs", pool=1, pin=False)
+    assert not list(tmp_path.glob("g.db*")), "a refusal leaves no empty journal"
     found = explain(WINNER, scenario, tmp_path / "g.db", budget="29runs", pool=2, pin=False)
     assert 20 <= found.runs <= 29
 

@@ -126,7 +126,7 @@ class Campaign:
         self.scenario, self._execution = scenario, execution
         self._keep_going = execution.get("keep_going", False)
         self._progress, waiting = execution.get("progress"), execution.get("waiting")
-        self._stack = ExitStack()
+        self._stack, self._new = ExitStack(), not os.path.lexists(journal)
         self.book = self._stack.enter_context(
             Journal.write(journal, scenario, kind, start_over=not self._keep_going)
         )
@@ -141,8 +141,12 @@ class Campaign:
     def __enter__(self) -> "Campaign":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        # What was refused before anything was begun leaves no empty journal behind.
+        blank = error is not None and self._new and self.book.is_blank()
         self._stack.close()
+        if blank:
+            self.book.path.unlink()
 
     @cached_property
     def pool(self) -> Pool:

@@ -193,6 +193,11 @@ class Journal:
             connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.kind = kind
 
+    def is_blank(self) -> bool:
+        """Whether nothing is in it but the name and the fingerprint of the scenario."""
+        query = "SELECT (SELECT count(*) FROM meta) = 2 AND NOT EXISTS (SELECT 1 FROM plans)"
+        return bool(self.rows(query)[0][0])
+
     def _has_runs(self) -> bool:
         """Whether a run ended that counts."""
         # An aborted one is made again.
