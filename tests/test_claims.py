@@ -172,6 +172,8 @@ def test_other_k_are_similar() -> None:
     claim = claims.similar_at_other_k(closed.with_columns(squared=flipped))
     assert claim.verdict == Verdict.FAILS
     assert claim.numbers["same"] == 0
+    nothing = closed.with_columns(squared=0.0)
+    assert claims.similar_at_other_k(nothing).verdict == Verdict.OPEN
 
 
 def test_fits() -> None:

@@ -19,6 +19,17 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_range_that_is_missing_is_missed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minutes of splits would be computed and thrown away before the range is asked for."""
+    runtimes(4, 8, 2).replace(high=np.inf).save(tmp_path / "m.npz")
+    monkeypatch.setattr(resample, "sweep", None)
+    ended = run("experiment", "n", tmp_path / "m.npz")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--high" in ended.stderr
+
+
 @pytest.mark.parametrize("kind", ["m", "n", "k"])
 def test_sweeps_print_what_the_package_computes(
     kind: fit.Kind, stored: Path, tmp_path: Path

@@ -299,6 +299,7 @@ def test_bad_input_is_one_line(pilot: Path, run: RunCommand, tmp_path: Path) -> 
         ["plan", "--sd", 1],
         ["plan", "--sd", -1, "--difference", 1],
         ["plan", "--sd", 1, "--difference", 0],
+        ["plan", "--sd", 1e200, "--difference", 1],
         ["plan", pilot, "--sd", 1, "--difference", 1],
     ):
         ended = run(*words)

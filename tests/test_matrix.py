@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from truecost import assess, confidence
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.runs import Status
@@ -449,6 +450,8 @@ def test_masked_runs_are_missing() -> None:
     np.testing.assert_array_equal(matrix.costs, [[[1], [np.nan]]])
     assert matrix.seeds is not None
     assert matrix.seeds.ravel().tolist() == [1, -1]
+    assert confidence.upper(costs[0], 0, 5).instances == 1
+    assert assess(costs).matrix.counts().tolist() == [[1, 0]]
 
 
 def test_seeds_of_missing_runs_survive_no_file(tmp_path: Path) -> None:

@@ -412,8 +412,10 @@ def test_extreme_differences() -> None:
     assert (sure.instances, sure.runs_each, sure.runs) == (2, 1, 4)
     with pytest.raises(InputError, match="instances can show"):
         apart.runs_to_tell_apart(components=known(0, 100), difference=0.1, instances=50)
-    with pytest.raises(InputError, match="instances can show"):
-        apart.runs_to_tell_apart(components=known(1, 1), difference=1e-9)
+    for tiny in (1e-9, 1e-200, 5e-324):
+        for components in (known(1, 1), known(1, 0)):
+            with pytest.raises(InputError, match="instances can show"):
+                apart.runs_to_tell_apart(components=components, difference=tiny)
     for wrong in (
         {"difference": 0},
         {"difference": math.nan},

@@ -226,6 +226,7 @@ def test_bad_input(tmp_path: Path) -> None:
         (runtimes(6, 12, 2), {"splits": 1}, "at least 2 splits, got 1"),
         (runtimes(3, 12, 2), {}, "at least 4 configurations and 8 instances, .* got 3 and 12"),
         (runtimes(6, 7, 2), {}, "at least 4 configurations and 8 instances, .* got 6 and 7"),
+        (runtimes(6, 12, 2).replace(high=np.inf), {}, "Theorem 2 needs it"),
     ):
         with pytest.raises(InputError, match=message):
             reproduce(matrix, out=out, **settings)

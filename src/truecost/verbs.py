@@ -275,13 +275,15 @@ def _from_array(
     """A matrix of costs whose configurations and instances are numbered."""
     import numpy as np
 
+    from truecost.arrays import floats
+
     if others:
         raise InputError(
             f"Expected no `{next(iter(others))}` with an array of costs, which are settled: give "
             "it with a table of runs."
         )
     try:
-        array = np.asarray(costs, dtype=np.float64)
+        array = floats(costs)
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.ndim not in (2, 3):

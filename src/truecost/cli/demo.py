@@ -66,13 +66,17 @@ def reproduce(
     for folder, matrix in sources.items():
         name = matrix.runs.name
         with steps("the matrix", quiet=quiet) as tell:
+            log = matrix.read()
+            what = unit or ("PAR10 s" if matrix.is_example else "cost")
+            if log.trajectory.maximised:
+                what = f"−{unit or 'score'}"
             results[name] = run(
-                matrix.read().matrix,
+                log.matrix,
                 out=folder,
                 splits=splits,
                 seed=seed,
                 name=name,
-                unit=unit or ("PAR10 s" if matrix.is_example else "cost"),
+                unit=what,
                 formats=[kind.value for kind in kinds],
                 threads=threads,
                 progress=tell,

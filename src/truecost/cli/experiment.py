@@ -170,6 +170,7 @@ def _sweep(kind: "Kind", source: Source, sweeping: Sweeping, **more: bool) -> No
     matrix = _load(source, sweeping.out)
     from truecost.paper import bounds_observed, fit, resample, tables
 
+    bounds_observed.check_width(matrix)  # before minutes of work, not after them
     splits, seed, delta = sweeping.splits, sweeping.seed, sweeping.delta
     with _splits_done(splits, sweeping.quiet) as tell:
         sweep = resample.sweep(

@@ -411,6 +411,7 @@ def _export(
 
 
 def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, json: bool) -> None:
+    from truecost.matrix.cost_matrix import LARGEST
     from truecost.plan.power import paired_differences, runs_to_tell_apart
     from truecost.show.document import power_section
     from truecost.stats.variance import VarianceComponents, variance_components
@@ -421,8 +422,8 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
             raise InputError("Expected either --sd or runs with --apart A B, got both.")
         if pair.difference is None:
             raise InputError("Expected --difference with --sd: the difference worth finding.")
-        if not 0 <= pair.sd < float("inf"):
-            raise InputError(f"Expected --sd of 0 or more, got {pair.sd}.")
+        if not 0 <= pair.sd <= LARGEST:
+            raise InputError(f"Expected --sd from 0 to {LARGEST:g}, got {pair.sd}.")
         # The deviation that is assumed is that of an instance, whatever it comes from.
         components = VarianceComponents.known(within=0, across=pair.sd**2)
     else:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import FloatArray, IntArray, floats
 from truecost.errors import InputError
 from truecost.runs import NO_SEED
 
@@ -31,8 +31,8 @@ def inside(costs: FloatArray, low: float, high: float) -> FloatArray:
 
 def as_costs(costs: ArrayLike) -> FloatArray:
     """Costs as (configurations, instances, runs); one run a cell where there are two dimensions."""
-    if hasattr(costs, "filled"):  # a masked array: to ask for np.ma would load it
-        costs = costs.astype(np.float64).filled(np.nan)  # type: ignore[union-attr]
+    if hasattr(costs, "filled"):
+        costs = floats(costs)
     try:
         given = np.asarray(costs)
         numeric = given.dtype.kind in "fiu"

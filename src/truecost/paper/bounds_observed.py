@@ -56,6 +56,12 @@ def levels_for(delta: float) -> list[float]:
     return sorted({*LEVELS, 1 - delta})
 
 
+def check_width(matrix: CostMatrix) -> None:
+    """Refuse a matrix without the range of costs that Theorem 2 needs."""
+    if not np.isfinite(matrix.width):
+        raise InputError("Give the metric's possible range, `low` and `high`: Theorem 2 needs it.")
+
+
 def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0.05) -> Reality:
     """How loose Theorem 2 is on this matrix; 1 − delta must be one of the sweep's levels."""
     levels = np.asarray(sweep.levels)
@@ -64,8 +70,7 @@ def bounds_against_reality(matrix: CostMatrix, sweep: Sweep, *, delta: float = 0
         raise InputError(
             f"Expected 1 − delta to be one of the sweep's levels {sweep.levels}, got delta {delta}."
         )
-    if not np.isfinite(matrix.width):
-        raise InputError("Give the metric's possible range, `low` and `high`: Theorem 2 needs it.")
+    check_width(matrix)
     components = variance_components(matrix)
     # What a configurator that saw all runs would select.
     best = int(np.nanmean(matrix.costs, axis=(1, 2)).argmin())

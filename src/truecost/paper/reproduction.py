@@ -15,7 +15,7 @@ from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.paper import claims, exact, fit, resample, tables
-from truecost.paper.bounds_observed import bounds_against_reality, levels_for
+from truecost.paper.bounds_observed import bounds_against_reality, check_width, levels_for
 from truecost.paper.one_split import OneSplit, one_split
 from truecost.stats.variance import VarianceComponents, run_means, variance_components
 
@@ -54,6 +54,7 @@ class Experiments:
         levels_for(self.delta)
         resample.check_threads(self.threads)
         exact.check_complete(self.matrix)
+        check_width(self.matrix)
 
     @property
     def about(self) -> dict[str, Any]:

@@ -95,7 +95,8 @@ def runs_to_tell_apart(
     check_prices(price_run, price_instance)
     limit = MOST_INSTANCES if instances is None else min(instances, MOST_INSTANCES)
     # No t-test needs fewer instances than a test that knows the variance does.
-    least = ((scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(power)) / difference) ** 2
+    apart = float(scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(power)) / difference
+    least = apart * apart  # inf for a tiny difference, of which NumPy would warn
     best: tuple[float, int, int] | None = None
     # Fifty numbers of repeats at a time, until none of those to come can be cheaper.
     for start in range(1, MOST_RUNS_EACH, 50):

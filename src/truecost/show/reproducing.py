@@ -20,7 +20,7 @@ from truecost.paper.tables import Store
 from truecost.show import figures
 from truecost.show.saving import Format, render, specification
 from truecost.show.text import visible
-from truecost.show.theme import Chart
+from truecost.show.theme import MINUS, Chart
 
 # Figures under each claim.
 BESIDE = {
@@ -75,10 +75,11 @@ def _head(experiments: Experiments, unit: str, outcome: Results) -> str:
     matrix = experiments.matrix
     configurations, instances, runs = matrix.shape
     missing = int(np.isnan(matrix.costs).sum())
+    known = "" if unit == "cost" else f" ({escaped(unit)})"
     head = (
         f"{configurations:,} configurations × {instances:,} instances × {runs} runs, "
         f"{f'{missing:,} missing' if missing else 'none missing'}; costs in "
-        f"[{matrix.low:g}, {matrix.high:g}] ({escaped(unit)}). {experiments.splits:,} random "
+        f"[{matrix.low:g}, {matrix.high:g}]{known}. {experiments.splits:,} random "
         f"splits, seed {experiments.seed}, truecost {metadata.version('truecost')}."
     )
     share = outcome.components.within_share
@@ -264,14 +265,15 @@ def _charts(
         charts["variance-shares"] = partial(figures.variance_shares_chart, shares, unit=unit)
     split = store.table("over-tuning", lambda: figures.overtuning_data(results.split))
     charts["over-tuning"] = partial(figures.overtuning_chart, split, unit=unit)
-    sweeps = list(results.sweeps.values())
+    # Errors are sizes: they are the same of costs and of scores.
+    sweeps, size = list(results.sweeps.values()), unit.removeprefix(MINUS)
     for error in figures.ERRORS:
         data = figures.error_curves_data(sweeps, results.fits[error], error)
-        charts[f"{error}-error"] = partial(figures.error_curves_chart, data, error=error, unit=unit)
+        charts[f"{error}-error"] = partial(figures.error_curves_chart, data, error=error, unit=size)
     bounds = figures.bounds_data(sweeps, delta=delta)
-    charts["bounds"] = partial(figures.bounds_chart, bounds, delta=delta, unit=unit)
+    charts["bounds"] = partial(figures.bounds_chart, bounds, delta=delta, unit=size)
     every = figures.estimators_data(results.simulated)
     largest = every.filter(pl.col("k") == pl.col("k").max())
-    charts["estimators"] = partial(figures.estimators_chart, largest, unit=unit)
-    charts["estimators-all"] = partial(figures.estimators_chart, every, unit=unit)
+    charts["estimators"] = partial(figures.estimators_chart, largest, unit=size)
+    charts["estimators-all"] = partial(figures.estimators_chart, every, unit=size)
     return charts

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.arrays import BoolArray, FloatArray, IntArray, floats
 from truecost.errors import InputError, check_choice, check_share
 from truecost.matrix import CostMatrix
 from truecost.runs import NO_SEED
@@ -354,7 +354,7 @@ class Sample:
 
 def _numbers(values: Any, what: str) -> FloatArray:
     try:
-        return np.asarray(values, dtype=np.float64)
+        return floats(values)
     except (TypeError, ValueError):
         raise InputError(f"Expected {what}.") from None
 
