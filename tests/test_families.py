@@ -177,3 +177,22 @@ def test_instances_of_a_family_count_alike() -> None:
     assert judged.comparison.observed == pytest.approx(apart.mean())
     statement = next(item for item in judged.statements if item.quantity == "difference")
     assert statement.observed == pytest.approx(apart.mean())
+
+
+def test_quantiles_of_a_family_count_its_instances_alike() -> None:
+    """Easy instances with many runs would hide the hard ones: a 90th percentile of less than 1
+    beside a mean of 5.
+    """
+    rng = np.random.default_rng(1)
+    costs = np.full((1, 60, 29), np.nan)
+    costs[:, ::2] = rng.random((1, 30, 29))
+    costs[:, 1::2, 0] = 9 + rng.random((1, 30))
+    names = [f"i{k}" for k in range(60)]
+    runs = CostMatrix(costs, ["w"], names, 0, 10, families=[f"f{k // 2}" for k in range(60)])
+    judged = assess(runs, sampled="family", configuration="w", chosen="before", raced=False)
+    stated = {statement.quantity: statement for statement in judged.statements}
+    # One hard run in two: four fifths of them are the upper fifth of all runs.
+    nine = float(np.quantile(costs[0, 1::2, 0], 0.8, method="inverted_cdf"))
+    assert stated["90th percentile"].observed == pytest.approx(nine)
+    assert stated["90th percentile"].limit >= nine
+    assert stated["median"].limit > 9

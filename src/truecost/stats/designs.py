@@ -47,7 +47,8 @@ def numbers_of(quantity: Quantity, sample: Sample, side: Side) -> Numbers:
     if isinstance(numbers, RatioOf):
         first, second = (_averages(row, groups) for row in (numbers.first, numbers.second))
         return replace(numbers, first=first, second=second)
-    return replace(numbers, values=_in_rows(numbers.values, groups))
+    values, worth = _in_rows(numbers.values, groups)
+    return replace(numbers, values=values, worth=worth)
 
 
 def limit(numbers: Numbers, side: Side, target: float, look: Look, design: Design) -> FloatArray:
@@ -173,13 +174,18 @@ def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
     return np.asarray(np.bincount(groups, weights=values) / np.bincount(groups))
 
 
-def _in_rows(values: FloatArray, groups: IntArray) -> FloatArray:
-    """The values of all rows of a unit in one row, NaN where it has fewer than others."""
+def _in_rows(values: FloatArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The values of all rows of a unit in one row, NaN where it has fewer than others; and what
+    each counts, so that the rows of a unit count alike.
+    """
     known = ~np.isnan(values)
+    runs = known.sum(axis=1)
     units = np.repeat(groups, values.shape[1]).reshape(values.shape)[known]
     order = units.argsort(kind="stable")
     counts = np.bincount(units, minlength=int(groups.max()) + 1)
-    rows = np.full((counts.size, int(counts.max())), np.nan)
+    rows = np.full((2, counts.size, int(counts.max())), np.nan)
     places = np.arange(units.size) - np.repeat(counts.cumsum() - counts, counts)
-    rows[units[order], places] = values[known][order]
-    return rows
+    used = np.bincount(groups, weights=runs > 0)
+    worth = np.repeat(counts[groups] / (used[groups] * np.maximum(runs, 1)), runs)
+    rows[:, units[order], places] = values[known][order], worth[order]
+    return rows[0], rows[1]

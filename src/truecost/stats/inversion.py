@@ -177,9 +177,15 @@ class QuantileOf:
 
     values: FloatArray
     share: float
+    # What each run counts, 1 on average over a unit: in a family, instances count alike.
+    worth: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_share(self.share, "the share of a quantile")
+
+    @property
+    def _worth(self) -> FloatArray:
+        return np.ones(self.values.shape) if self.worth is None else self.worth
 
     @property
     def single(self) -> bool:
@@ -207,7 +213,7 @@ class QuantileOf:
             slack = hoeffding(len(self.values), target)
             shifted = self.share + slack if side == "upper" else self.share - slack
             inside = 0 < shifted <= 1
-            return np.asarray(_quantile(self.values, shifted) if inside else _nothing(side))
+            return np.asarray(self._quantile(shifted) if inside else _nothing(side))
         distinct, *scan = self._scan(side)
         plans, capital = look.sizes(len(self.values)), _CAPITAL[look.kind]
         passed = scanning.shares_shown(*scan, self._needed(side), target, plans, capital)
@@ -215,7 +221,17 @@ class QuantileOf:
 
     def observed(self, weights: FloatArray | None = None) -> float:
         """The quantile of the runs; a unit's weight is shared among its runs."""
-        return _quantile(self.values, self.share, weights)
+        return self._quantile(self.share, weights)
+
+    def _quantile(self, share: float, weights: FloatArray | None = None) -> float:
+        mask = ~np.isnan(self.values)
+        even = np.full(len(mask), 1 / len(mask))
+        of_unit = (even if weights is None else weights) / mask.sum(axis=1)
+        numbers, of_run = self.values[mask], (of_unit[:, np.newaxis] * self._worth)[mask]
+        order = numbers.argsort(kind="stable")
+        # The slack forgives what rounding does to sums of weights.
+        reached = of_run[order].cumsum() >= share - 1e-12
+        return float(numbers[order][reached.argmax()])
 
     def running(self) -> FloatArray:
         """The same after each unit."""
@@ -223,7 +239,7 @@ class QuantileOf:
         units, numbers = np.nonzero(mask)[0], self.values[mask]
         order = numbers.argsort(kind="stable")
         units, numbers = units[order], numbers[order]
-        weights, quantiles = (1 / mask.sum(axis=1))[units], []
+        weights, quantiles = (1 / mask.sum(axis=1))[units] * self._worth[mask][order], []
         for k in range(1, len(self.values) + 1):
             sums = np.where(units < k, weights, 0).cumsum()
             # The slack forgives what rounding does to sums of weights.
@@ -233,7 +249,7 @@ class QuantileOf:
     def goal(self, side: Side, value: float) -> Goal:
         """What has to be shown for the quantile to be beyond a value."""
         within = self.values <= value if side == "upper" else self.values >= value
-        shares, _ = run_means(np.where(np.isnan(self.values), np.nan, within))
+        shares, _ = run_means(np.where(np.isnan(self.values), np.nan, within * self._worth))
         return Goal(values=shares, above=self._needed(side), exact=self.single)
 
     def _needed(self, side: Side) -> float:
@@ -259,9 +275,9 @@ class QuantileOf:
             return _nothing(side)
         return float(values[(good.min() if side == "upper" else good.max()) - 1])
 
-    def _scan(self, side: Side) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-        """The distinct values in the order of the scan; of each value its unit and which distinct
-        one it is; counts.
+    def _scan(self, side: Side) -> tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray]:
+        """The distinct values in the order of the scan; of each value its unit, which distinct one
+        it is and what it counts; counts.
         """
         mask = ~np.isnan(self.values)
         counts = mask.sum(axis=1).astype(np.float64)
@@ -271,7 +287,7 @@ class QuantileOf:
         sign = -1 if side == "upper" else 1
         distinct, groups = np.unique(sign * numbers, return_inverse=True)
         order = groups.argsort(kind="stable")
-        return sign * distinct, units[order], groups[order], counts
+        return sign * distinct, units[order], groups[order], self._worth[mask][order], counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -402,17 +418,6 @@ def _average(values: FloatArray, weights: FloatArray | None) -> FloatArray:
         return np.asarray(values.mean())
     # Not the dot product: where all runs are solved the share must be 1, not 1 + 2e-16.
     return np.asarray(math.fsum(weights * values) / math.fsum(weights))
-
-
-def _quantile(values: FloatArray, share: float, weights: FloatArray | None = None) -> float:
-    mask = ~np.isnan(values)
-    even = np.full(len(values), 1 / len(values))
-    of_unit = (even if weights is None else weights) / mask.sum(axis=1)
-    numbers, of_run = values[mask], np.broadcast_to(of_unit[:, np.newaxis], values.shape)[mask]
-    order = numbers.argsort(kind="stable")
-    # The slack forgives what rounding does to sums of weights.
-    reached = of_run[order].cumsum() >= share - 1e-12
-    return float(numbers[order][reached.argmax()])
 
 
 def _rounded(numbers: FloatArray, side: Side) -> FloatArray:

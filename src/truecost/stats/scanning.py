@@ -48,26 +48,26 @@ def urn_shows(x, draws, mean, target, planned):
 
 
 @compiled
-def _remove(instances, groups, at, left, counts, x):
+def _remove(instances, groups, worth, at, left, counts, x):
     """Take the values of the next group away from the shares of their instances; where the group
     after it begins.
     """
     group = groups[at]
     while at < groups.size and groups[at] == group:
         i = instances[at]
-        left[i] -= 1
-        x[i] = left[i] / counts[i]
+        left[i] -= worth[at]
+        x[i] = max(left[i] / counts[i], 0.0)
         at += 1
     return at
 
 
 @compiled
-def shares_shown(instances, groups, counts, mean, target, plans, capital):
+def shares_shown(instances, groups, worth, counts, mean, target, plans, capital):
     """How many distinct values are passed, from the safe end, while the share not yet passed is
     shown to exceed `mean`, with the capital of a recorded plan (`ledger`).
 
     `instances` and `groups` say of each value, in the order of the scan, whose it is and which of
-    the distinct values; `counts` how many an instance has.
+    the distinct values; `worth` what it counts, `counts` how many an instance has.
     """
     # Every share starts at 1, and falls as values are passed.
     left, x = counts.copy(), np.ones(counts.size)
@@ -78,12 +78,12 @@ def shares_shown(instances, groups, counts, mean, target, plans, capital):
         if not ledger.bold_bets(x, mean, target, plans, parts, False, careful, bets):
             break
         passed += 1
-        at = _remove(instances, groups, at, left, counts, x)
+        at = _remove(instances, groups, worth, at, left, counts, x)
     return passed
 
 
 @compiled
-def share_times(instances, groups, counts, mean, target):
+def share_times(instances, groups, worth, counts, mean, target):
     """As `shares_shown`, at all times: after how many instances each distinct value, and all before
     it, are passed.
     """
@@ -93,7 +93,7 @@ def share_times(instances, groups, counts, mean, target):
     while at < groups.size and latest <= counts.size:
         latest = max(latest, plug_in_time(x, mean, target))
         times[groups[at]] = latest
-        at = _remove(instances, groups, at, left, counts, x)
+        at = _remove(instances, groups, worth, at, left, counts, x)
     return times
 
 
