@@ -196,3 +196,5 @@ def test_quantiles_of_a_family_count_its_instances_alike() -> None:
     assert stated["90th percentile"].observed == pytest.approx(nine)
     assert stated["90th percentile"].limit >= nine
     assert stated["median"].limit > 9
+    # The figure of what more units buy has families for units, too.
+    assert judged.beside.limits_by_size.instances[-1] == 30

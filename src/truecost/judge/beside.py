@@ -22,6 +22,7 @@ from truecost.judge.families import FamilyResult, family_results
 from truecost.judge.optimism import Heaviest, heaviest_of
 from truecost.judge.question import Margin, NonInferiority, Stream
 from truecost.judge.sampling import realised_of, shown_better
+from truecost.judge.scope import units_of
 from truecost.judge.statements import Statement
 from truecost.judge.whole_list import WholeList, whole_list
 from truecost.matrix import CostMatrix
@@ -265,7 +266,9 @@ class Beside:
 
         evidence, delta = self.assessment.evidence, self.assessment.question.delta
         assert evidence is not None  # noqa: S101 - whoever asks has looked
-        row = evidence.runs.select(configurations=[evidence.configuration])
+        row = units_of(
+            evidence.runs.select(configurations=[evidence.configuration]), evidence.scope
+        )
         means, mask = instance_means(row)
         drawn = self._rng(Stream.SIZES).permutation(means[0, mask[0]])
         return upper_by_size(drawn, row.low, row.high, delta * evidence.share)

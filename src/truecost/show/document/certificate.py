@@ -157,8 +157,8 @@ def _width(case: Case) -> list[Block]:
     # The figure is about a single look: limits that hold at all times are wider.
     if evidence is None or certificate is None or evidence.at_all_times:
         return []
-    # A curve needs two points.
-    if certificate.instances < 2:
+    # A curve needs two points, and a mix or a fixed benchmark another limit.
+    if certificate.instances < 2 or evidence.scope.kind != "independent":
         return []
 
     def inputs() -> dict[str, Any]:
@@ -166,7 +166,8 @@ def _width(case: Case) -> list[Block]:
         parts = {name: getattr(limits, name) for name in ("instances", "estimate", "upper")}
         return {"configuration": evidence.configuration, **parts}
 
-    delta, title = case.assessment.question.delta, "What more instances buy"
+    delta = case.assessment.question.delta
+    title = f"What more {evidence.scope.plural} buy"
     note = f"Limit − mean on the first K of {case.units(certificate.instances)}."
     return [case.figure("certificate_width", title, note, inputs, signed=False, delta=delta)]
 
