@@ -72,6 +72,23 @@ def test_a_state_folder(tmp_path: Path) -> None:
     assert quality.costs[1, 2].tolist() == [0.5, 0.625]
 
 
+def test_the_last_incumbent_of_a_state_folder(tmp_path: Path) -> None:
+    """The winner would be the configuration that the last challenger has beaten: it has as many
+    runs, and a higher mean.
+    """
+    cells = [(1, 1, 2.0), (1, 2, 4.0), (2, 1, 1.0), (2, 2, 2.0), (3, 1, 1.5), (4, 1, 0.5)]
+    (tmp_path / "runs_and_results-it1.csv").write_text(
+        HEADER
+        + "".join(
+            f"{number},{name},{instance},{cost},0,5,7,{cost},0,1,0,1,0,SAT,,{cost},\n"
+            for number, (name, instance, cost) in enumerate(cells, 1)
+        )
+    )
+    trajectory = import_runs(tmp_path).trajectory
+    assert trajectory.incumbent == "2"
+    assert [(step.runs, *step.configurations) for step in trajectory.steps] == [(1, "1"), (4, "2")]
+
+
 @pytest.mark.parametrize("cells", ["", "1,1,,1,0,,1,1,0,1,0,1,1,SAT,,1,\n"])
 def test_a_state_folder_without_runs(tmp_path: Path, cells: str) -> None:
     """No run, or one without a cutoff, would end in a traceback."""

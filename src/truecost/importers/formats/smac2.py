@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.importers.record import Options, charge, matrix_of, only_folder, statuses_of
 from truecost.importers.registry import Candidate, Importer
@@ -87,7 +88,8 @@ def _read(path: Path, options: Options) -> Import:
         statuses = np.where(below_cutoff, np.int8(Status.CENSORED), statuses)
     charged = charge(values[keep], statuses[keep], options, cutoff=cutoff)
     runs = _runs(table, state)
-    steps = _steps(longtable.whole_numbers(table, "configuration").to_list())
+    names = longtable.whole_numbers(table, "configuration").filter(pl.Series(keep)).to_list()
+    steps = _steps(names, np.where(censored[keep] == 1, np.inf, charged.costs))
     return Import(
         kind="smac2",
         matrix=matrix_of(runs.filter(pl.Series(keep)), charged),
@@ -130,16 +132,18 @@ def _runs(table: pl.DataFrame, state: Path) -> pl.DataFrame:
     return runs.drop("seed") if again else runs
 
 
-def _steps(names: list[int]) -> tuple[Step, ...]:
-    """SMAC's incumbent has the most runs at every time."""
-    counts: dict[int, int] = {}
+def _steps(names: list[int], costs: FloatArray) -> tuple[Step, ...]:
+    """SMAC's incumbent has the most runs at every time, and of those with as many the lowest mean:
+    a challenger that is not worse on all runs of the incumbent takes its place.
+    """
+    sums: dict[int, tuple[int, float]] = {}
     steps: list[Step] = []
-    best = None
-    for place, name in enumerate(names, 1):
-        counts[name] = counts.get(name, 0) + 1
-        if best is None or counts[name] > counts[best]:
-            if name != best:
-                steps.append(Step(place, (str(name),)))
+    best = names[0]
+    for place, (name, cost) in enumerate(zip(names, costs.tolist(), strict=True), 1):
+        count, total = sums.get(name, (0, 0.0))
+        sums[name] = count + 1, total - cost
+        if sums[name] >= sums[best] and (name != best or not steps):
+            steps.append(Step(place, (str(name),)))
             best = name
     return tuple(steps)
 
