@@ -380,3 +380,19 @@ def test_what_it_takes_to_show_something(run: RunCommand) -> None:
         ended = run("plan", *words)
         assert ended.returncode == 2
         assert message in " ".join(ended.stderr.split())
+
+
+def test_plans_for_families_count_families(tmp_path: Path, run: RunCommand) -> None:
+    """A plan would call families instances: 8 runs on 4 instances where there are 8."""
+    path = tmp_path / "runs.csv"
+    rows = [
+        f"{c},i{k},f{k // 2},{(7 * k + 3 * n) % 11}" for k in range(8) for n, c in enumerate("ab")
+    ]
+    path.write_text("\n".join(["configuration,instance,family,cost", *rows]) + "\n")
+    asked = ("plan", path, "--low", 0, "--high", 11, "--sampled", "family")
+    text = " ".join(run(*asked, "--error", 0.5).stdout.split())
+    assert "Now: 8 runs on 4 families" in text
+    assert "instance" not in text
+    assert "over families" in run(*asked, "--apart", "a", "b").stdout
+    refused = run(*asked, "--error", 0.5, "--export", "irace")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

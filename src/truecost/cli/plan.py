@@ -255,11 +255,14 @@ def plan(
     known = {} if assessment is None else assessment.to_dict()
     data = {**known, "plan": planned.to_dict()}
     if schedule.export is not None:
+        if assessment is not None and assessment.scope.unit == "family":
+            raise InputError("Expected no --export with --sampled family: it lists instances.")
         _export(planned, data, names, schedule.export, schedule.out, question.seed or 0, json)
         return
     from truecost.show.document import plan_section
 
-    answer(json, data, lambda: plan_section(planned, context(source, question)))
+    unit = "instance" if assessment is None else assessment.scope.unit
+    answer(json, data, lambda: plan_section(planned, context(source, question), unit))
 
 
 def _planned(
@@ -416,7 +419,7 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
     from truecost.show.document import power_section
     from truecost.stats.variance import VarianceComponents, variance_components
 
-    observed, known = None, {}
+    observed, known, unit = None, {}, "instance"
     if pair.sd is not None:
         if source.runs is not None or pair.apart is not None:
             raise InputError("Expected either --sd or runs with --apart A B, got both.")
@@ -439,7 +442,7 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
             name if name in known_names else roles.get(name) or name for name in pair.apart
         )
         differences = paired_differences(assessment.matrix, first, second)
-        known = assessment.to_dict()
+        known, unit = assessment.to_dict(), assessment.scope.unit
         components = variance_components(differences)
         costs = training_cost(differences, weights="instances")
         observed = (costs.cost.item(), costs.standard_error.item())
@@ -465,5 +468,7 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
                 **asdict(needed),
             },
         },
-        lambda: power_section(needed, pair.apart, observed, observed=pair.difference is None),
+        lambda: power_section(
+            needed, pair.apart, observed, observed=pair.difference is None, sampled=unit
+        ),
     )

@@ -32,6 +32,7 @@ from truecost.show.numbers import (
     limits,
     number,
     percent,
+    plural,
     share_at_least,
     share_at_most,
     signed,
@@ -48,8 +49,11 @@ if TYPE_CHECKING:
 HAIR = 1e-9
 
 
-def plan_section(answer: "PlanAnswer", context: Context) -> Section:
-    """Return the recommendation, its alternatives, and what the pilot's allocation wastes."""
+def plan_section(answer: "PlanAnswer", context: Context, sampled: str = "instance") -> Section:
+    """Return the recommendation, its alternatives, and what the pilot's allocation wastes.
+
+    `sampled` is what runs are made on: an instance, or a family of them.
+    """
     best, hours = answer.best, answer.hours(answer.best)
     scope = f", for each of {best.configurations:,} configurations" * (best.configurations > 1)
     time = "" if hours is None else f", {number(hours)} CPU hours"
@@ -58,45 +62,50 @@ def plan_section(answer: "PlanAnswer", context: Context) -> Section:
         "bound": f"A bound of {answer.target:g} takes",
         "budget": f"A budget of {answer.target:,g} buys",
     }[answer.goal]
-    lead = f"{goal} {_counts(best)}{scope}: {_errors(best, context)}{time}."
-    blocks: list[Block] = [Text(_noise(answer)), *_prices(answer), _curve(answer)]
+    lead = f"{goal} {_counts(best, sampled)}{scope}: {_errors(best, context)}{time}."
+    blocks: list[Block] = [
+        Text(_noise(answer, sampled)),
+        *_prices(answer, sampled),
+        _curve(answer, sampled),
+    ]
     if answer.if_noisier is not None:
-        noisier = f"{_counts(answer.if_noisier)}, {_errors(answer.if_noisier, context)}"
+        noisier = f"{_counts(answer.if_noisier, sampled)}, {_errors(answer.if_noisier, context)}"
         blocks.append(Text(f"If both variances were one standard error higher: {noisier}."))
     if answer.current is not None:
-        blocks.append(Text(_current(answer.current, context)))
+        blocks.append(Text(_current(answer.current, context, sampled)))
     if answer.pilot.components.across.item() < 0:
         text = "across was estimated below 0, smaller than its own noise, and counts as 0."
         blocks.append(Text(text, aside=True))
     return Section("plan", "", lead, (*blocks, *_caveat(best.caveat)))
 
 
-def _noise(answer: "PlanAnswer") -> str:
+def _noise(answer: "PlanAnswer", sampled: str) -> str:
     components, name = answer.pilot.components, answer.pilot.configuration
     start = "Assumed" if name is None else f"Configuration {name}"
     if math.isnan(components.across.item()):
         total = number(components.total.item())
-        return f"{start}: variance {total}; single runs cannot separate seeds from instances."
+        units = plural(sampled)
+        return f"{start}: variance {total}; single runs cannot separate seeds from {units}."
     within, across = (
         _component(getattr(components, part).item(), getattr(components, f"{part}_error").item())
         for part in ("within", "across")
     )
     return (
-        f"{start}: variance between runs on one instance (within) {within}, between instances "
-        f"(across) {across}."
+        f"{start}: variance between runs on one {sampled} (within) {within}, between "
+        f"{plural(sampled)} (across) {across}."
     )
 
 
-def _prices(answer: "PlanAnswer") -> list[Block]:
+def _prices(answer: "PlanAnswer", sampled: str) -> list[Block]:
     if not answer.prices["price_instance"] > 0:
         return []
     classical = answer.best.classical_runs_per_instance
     optimum = "unlimited" if math.isinf(classical) else number(classical)
     price = number(answer.best.price)
-    return [Text(f"Price {price}; the classical optimum of runs per instance is {optimum}.")]
+    return [Text(f"Price {price}; the classical optimum of runs per {sampled} is {optimum}.")]
 
 
-def _curve(answer: "PlanAnswer") -> Table:
+def _curve(answer: "PlanAnswer", sampled: str) -> Table:
     curve, best = answer.best.curve, answer.best
     bound = [] if best.bound is None else ["bound"]
     rows = []
@@ -115,12 +124,12 @@ def _curve(answer: "PlanAnswer") -> Table:
     end = "for the same budget" if answer.goal == "budget" else "for the same goal"
     labels = ("", "K", "N", "N/K", "s.e.", *bound, "price")
     columns = tuple(Column(label, "", numbers=bool(label)) for label in labels)
-    title = f"Other numbers of instances K and runs N {end}"
+    title = f"Other numbers of {plural(sampled)} K and runs N {end}"
     return Table("curve", title, columns, tuple(rows))
 
 
-def _current(current: "Waste", context: Context) -> str:
-    runs, instances = counted(current.runs, "run"), counted(current.instances, "instance")
+def _current(current: "Waste", context: Context, sampled: str) -> str:
+    runs, instances = counted(current.runs, "run"), counted(current.instances, sampled)
     error = context.cost(number(current.standard_error))
     sentences = [f"Now: {runs} on {instances}, standard error {error}."]
     if current.variance_ratio > 1 + HAIR:
@@ -138,20 +147,20 @@ def _current(current: "Waste", context: Context) -> str:
         saved = ""
         if cheaper is not None:
             less = percent(1 - cheaper.price / current.price)
-            saved = f"; the same error takes {_counts(cheaper)}, {less} less"
+            saved = f"; the same error takes {_counts(cheaper, sampled)}, {less} less"
         error = number(same.standard_error)
-        sentences.append(f"Their price buys {_counts(same)} with {error}{saved}.")
+        sentences.append(f"Their price buys {_counts(same, sampled)} with {error}{saved}.")
     return " ".join(sentences)
 
 
-def _counts(best: "Recommendation") -> str:
+def _counts(best: "Recommendation", sampled: str) -> str:
     runs, instances = best.runs, best.instances
     repeats = f"{runs // instances} each"
     if runs == instances:
         repeats = "one each"
     elif runs % instances:
         repeats = f"{number(runs / instances)} on average"
-    return f"{counted(runs, 'run')} on {counted(instances, 'instance')}, {repeats}"
+    return f"{counted(runs, 'run')} on {counted(instances, sampled)}, {repeats}"
 
 
 def _errors(best: "Recommendation", context: Context) -> str:
@@ -178,6 +187,7 @@ def power_section(
     seen: tuple[float, float] | None,
     *,
     observed: bool,
+    sampled: str = "instance",
 ) -> Section:
     """Return how many runs distinguish two configurations.
 
@@ -187,17 +197,17 @@ def power_section(
     if pair is not None and seen is not None:
         value = f"{number(seen[0])} ± {number(seen[1], 2)}"
         difference = f"{pair[0]} − {pair[1]} in the pilot: {value}"
-        blocks.append(Text(f"{difference} (standard error over instances)."))
+        blocks.append(Text(f"{difference} (standard error over {plural(sampled)})."))
     blocks.append(
         Text(
-            f"Two-sided paired t-test on {power.instances:,} differences of instance means with "
+            f"Two-sided paired t-test on {power.instances:,} differences of {sampled} means with "
             f"standard deviation {number(power.sd)}; exact if they are normal."
         )
     )
     if observed:
         text = "If the pilot was used to choose the two, its difference is too large."
         blocks.append(Text(text, aside=True))
-    runs, instances = counted(power.runs, "run"), counted(power.instances, "instance")
+    runs, instances = counted(power.runs, "run"), counted(power.instances, sampled)
     lead = (
         f"To detect a difference of {number(power.difference)} with probability {power.power:.3f} "
         f"at level {power.level:g} takes {runs}: {power.runs_each:,} of both on each of "
