@@ -147,3 +147,15 @@ def test_interruption_leaves_nothing(tmp_path: Path) -> None:
     runtimes(60, 200, 5).save(path)
     interrupt("experiment", "n", path, "--splits", "100000", "--out", out, when=b"/100,000 splits")
     assert [p.name for p in tmp_path.iterdir()] == ["matrix.npz"]
+
+
+def test_budgets_and_numbers_of_runs_are_written_once(tmp_path: Path) -> None:
+    """Two small budgets would both be 0 %, and few instances have the same N in two rows."""
+    runtimes(3, 4, 2).save(tmp_path / "m.npz")
+    words = ("experiment", "configure", tmp_path / "m.npz", "--repetitions", 2)
+    ended = run(*words, "--share", 0.001, "--share", 0.004)
+    assert "0.1 %" in ended.stdout, ended
+    assert "0.4 %" in ended.stdout
+    shown = run("experiment", "estimators", tmp_path / "m.npz").stdout.splitlines()[3:]
+    numbers = [line.split()[0] for line in shown[: shown.index("")]]
+    assert len(numbers) == len(set(numbers)) > 1

@@ -300,6 +300,7 @@ def test_bad_input_is_one_line(pilot: Path, run: RunCommand, tmp_path: Path) -> 
         ["plan", "--sd", -1, "--difference", 1],
         ["plan", "--sd", 1, "--difference", 0],
         ["plan", "--sd", 1e200, "--difference", 1],
+        ["plan", "--sd", 1e-200, "--difference", 1e-200],
         ["plan", pilot, "--sd", 1, "--difference", 1],
     ):
         ended = run(*words)
@@ -396,3 +397,10 @@ def test_plans_for_families_count_families(tmp_path: Path, run: RunCommand) -> N
     assert "over families" in run(*asked, "--apart", "a", "b").stdout
     refused = run(*asked, "--error", 0.5, "--export", "irace")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+def test_a_steep_space_has_a_bound(run: RunCommand) -> None:
+    """A huge Lipschitz constant would print a warning of NumPy's before the bound."""
+    words = ("--within", 1, "--across", 1, "--instances", 10, "--high", 10, "--dimension", 3)
+    ended = run("bound", *words, "--lipschitz", 1e300)
+    assert (ended.returncode, ended.stderr) == (0, "")

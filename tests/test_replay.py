@@ -204,3 +204,13 @@ def test_the_command_prints_what_it_computes(tmp_path: Path) -> None:
     wrong = run(*arguments[:3], "--share", "1.5")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1
+
+
+def test_runs_that_take_no_time_are_replayed() -> None:
+    """Times rounded to 0 would end in an error of Python's: endlessly many runs fit any budget."""
+    matrix = matrix_of(4, 8, 2)
+    costs = np.where(matrix.costs < 1, 0, matrix.costs)
+    costs[:, :, 0] = 0
+    for times in (costs, np.zeros_like(costs)):
+        played = replay.replay(matrix.replace(costs=times), rng=1, repetitions=3, cutoff=5.0)
+        assert np.isfinite(played.regret).all()

@@ -286,6 +286,7 @@ def test_facts_are_aligned() -> None:
         (percent(float("inf")), "–"),
         (confidence(0.025), "97.5 %"),
         (confidence(0.05), "95 %"),
+        (confidence(1e-300), "over 99.9999999 %"),
         (chosen(123456700), "123,456,700"),
         (chosen(0.05), "0.05"),
         (chosen(-1e20), "−1e20"),

@@ -26,6 +26,7 @@ from truecost.cli.printing import answer, number, print_line, print_table
 from truecost.cli.progress import progress
 from truecost.cli.reading import Source, check_out
 from truecost.errors import check_share
+from truecost.show.numbers import given
 
 if TYPE_CHECKING:
     from truecost.matrix import CostMatrix
@@ -301,8 +302,11 @@ def _print_sweep(sweep: "Sweep", reality: "Reality", fits: "dict[str, Fit]") -> 
 def _print_estimators(
     k: Any, n: Any, errors: "dict[str, SquaredError]", simulated: "EstimatorErrors | None"
 ) -> None:
+    import numpy as np
+
     rows = []
-    for place in range(n.size):
+    # Few instances round several N to one.
+    for place in np.unique(n, return_index=True)[1]:
         means = [number(error.mean[-1, place]) for error in errors.values()]
         floor = number(errors["even"].floor[-1, place].mean())
         rows.append([f"{n[place]:,}", f"{n[place] / k[place]:.2f}", *means, floor])
@@ -433,7 +437,7 @@ def _print_replay(played: "Replay", cutoff: float | None) -> None:
         # The best N is known only afterwards: no rule could have used it.
         fixed = played.best_fixed()[place]
         mean = dict(zip(played.rules, played.mean[place], strict=True))
-        rows.append([f"{budget:.0%}", OURS, f"{mean[OURS]:.4f}", ""])
+        rows.append([f"{given(100 * budget)} %", OURS, f"{mean[OURS]:.4f}", ""])
         for rule in (fixed, HALVING, STUDENT, SMAC, EVERYTHING):
             difference, error = (array[place] for array in played.against(rule))
             label = f"fixed {rule}, best in hindsight" if rule == fixed else rule

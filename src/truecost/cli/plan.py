@@ -414,7 +414,7 @@ def _export(
 
 
 def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, json: bool) -> None:
-    from truecost.matrix.cost_matrix import LARGEST
+    from truecost.matrix.cost_matrix import LARGEST, SMALLEST
     from truecost.plan.power import paired_differences, runs_to_tell_apart
     from truecost.show.document import power_section
     from truecost.stats.variance import VarianceComponents, variance_components
@@ -425,8 +425,9 @@ def _tell_apart(source: Source, question: Question, pair: Pair, prices: Prices, 
             raise InputError("Expected either --sd or runs with --apart A B, got both.")
         if pair.difference is None:
             raise InputError("Expected --difference with --sd: the difference worth finding.")
-        if not 0 <= pair.sd <= LARGEST:
-            raise InputError(f"Expected --sd from 0 to {LARGEST:g}, got {pair.sd}.")
+        if pair.sd != 0 and not SMALLEST <= pair.sd <= LARGEST:
+            least = f"0, or from {SMALLEST:g} to {LARGEST:g}"
+            raise InputError(f"Expected --sd of {least}, got {pair.sd}.")
         # The deviation that is assumed is that of an instance, whatever it comes from.
         components = VarianceComponents.known(within=0, across=pair.sd**2)
     else:

@@ -89,7 +89,8 @@ def halving(costs, prices, budgets):
     configurations, last = costs.shape
     for at in range(len(budgets)):
         price = prices[:, 0].mean()
-        alive = np.arange(max(1, min(configurations, int(budgets[at] / price))))
+        fitting = budgets[at] / price if price > 0 else float(configurations)
+        alive = np.arange(max(1, min(configurations, int(fitting))))
         rounds = max(1, math.ceil(math.log2(len(alive)) - 1e-9))
         sums = np.zeros(configurations)
         runs, spent = 0, 0.0

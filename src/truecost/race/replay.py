@@ -229,7 +229,7 @@ class Course:
             if self.runs
             else float(np.minimum(self.costs[:, 0], self.cutoff).mean())
         )
-        return (budget - self.spent) / price if price else math.inf
+        return (budget - self.spent) / price if price else float(self.costs.size)
 
     def run(
         self, decision: race.Decision, heats: Heats, by_cell: FloatArray, places: Sequence[int]

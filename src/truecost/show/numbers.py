@@ -105,7 +105,8 @@ def percents(low: float, high: float) -> str:
 
 def confidence(delta: float) -> str:
     """Write the confidence level of a statement with error probability delta: 0.05 is 95 %."""
-    return f"{given(100 * (1 - delta))} %"
+    level = given(100 * (1 - delta))
+    return f"{'over 99.9999999' if level == '100' else level} %"
 
 
 def duration(seconds: float) -> str:

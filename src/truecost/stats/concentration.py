@@ -151,7 +151,8 @@ def cover_epsilon(ball: Ball) -> FloatArray:
     # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best
     # only tighten it.
     shape = runs.shape[:-1]
-    low = np.full((*shape, 1), math.log(max(1e-9 * min(width, reach), 1e-300)))
+    least = max(1e-9 * min(width, reach), 1e-300, 1e-300 * reach)  # reach/η does not overflow
+    low = np.full((*shape, 1), math.log(least))
     high = np.full((*shape, 1), math.log(max(width, reach)))
     best = np.full(shape, np.inf)
     # Each round narrows the grid to two of its 64 steps: four come to 10^-6 of the range.

@@ -13,7 +13,6 @@ from truecost.errors import InputError
 from truecost.judge.families import FamilyResult
 from truecost.race.replay import EVERYTHING, HALVING, OURS, SMAC, STUDENT, Replay
 from truecost.show import numbers, theme
-from truecost.show.numbers import percent
 from truecost.show.theme import Chart, Series, Style, axis, labelled, tip
 
 ROWS = {
@@ -290,7 +289,7 @@ def regret_chart(data: pl.DataFrame) -> Chart:
             ],
         )
         marks = theme.intervals(base, fit, "low regret high", "mean test regret", shape)
-        title = alt.TitleParams(f"budget {percent(budget)}", fontSize=12)
+        title = alt.TitleParams(f"budget {numbers.given(100 * budget)} %", fontSize=12)
         panels.append(alt.layer(*marks).properties(width=190, height=190, title=title))
     title = theme.heading(
         "What the rules chose, judged on instances they did not see",
