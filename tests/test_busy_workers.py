@@ -1,9 +1,11 @@
 """Searches with many workers: decisions when runs finish, resumed on the same path."""
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from bench.configurators import scenario_of
 from bench.simulated import Target, nested_space
 from bench.workers import ClockedPool
 from truecost.campaigns.configure import Configured, configure
+from truecost.campaigns.search import FINALISTS
 from truecost.running.pools.task import Finished, Task
 from truecost.space.space import Space
 
@@ -45,21 +48,29 @@ class Interrupted(ClockedPool):
         return super().wait()
 
 
-def pool_of(workers: int, seed: int, costs: Target) -> Interrupted:
+def pool_of(
+    workers: int, seed: int, costs: Target, kind: type[Interrupted] = Interrupted
+) -> Interrupted:
     """Workers that compute the costs of a target."""
 
     def cost(task: Task) -> float:
         return costs.cost(task.configuration, int(task.instance.argument), task.seed)
 
-    return Interrupted(workers, cost, np.random.default_rng([seed, 9]))
+    return kind(workers, cost, np.random.default_rng([seed, 9]))
 
 
 def search(
-    folder: Path, workers: int, seed: int, *, budget: int = 200, stop: int = 10**9
+    folder: Path,
+    workers: int,
+    seed: int,
+    *,
+    budget: int = 200,
+    stop: int = 10**9,
+    kind: type[Interrupted] = Interrupted,
 ) -> tuple[Configured, Interrupted]:
     """A search with these workers, stopped after so many runs."""
     costs = target(seed)
-    pool = pool_of(workers, seed, costs)
+    pool = pool_of(workers, seed, costs, kind)
     pool.left = stop
     found = configure(
         scenario_of(costs, seed, folder), folder / "s.db", budget=f"{budget}runs", pool=pool
@@ -107,6 +118,52 @@ def test_a_resumed_search_takes_the_same_path(tmp_path: Path, workers: int) -> N
     assert pool.number == 0
     assert steps(tmp_path / "s.db") == after
     assert again.incumbent == found.incumbent
+
+
+class Shuffled(Interrupted):
+    """Workers of which any may end next, whenever they started: the same one of the same runs."""
+
+    def wait(self) -> list[Finished]:
+        """The run that ends next."""
+        self._running.sort(key=lambda each: crc32(repr(each[2].task).encode()))
+        self._running = [(float(i), i, done) for i, (_, _, done) in enumerate(self._running)]
+        return super().wait()
+
+
+def test_a_resumed_search_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    """After an interruption the model of costs would have learnt from other runs, and proposed
+    other configurations.
+    """
+    found = []
+    for folder, stops in ((tmp_path / "at once", []), (tmp_path / "in parts", [60, 25, 80, 60])):
+        folder.mkdir()
+        for stop in stops:
+            with pytest.raises(KeyboardInterrupt):
+                search(folder, 32, 1, budget=400, stop=stop, kind=Shuffled)
+        search(folder, 32, 1, budget=400, kind=Shuffled)
+        found.append(steps(folder / "s.db"))
+    assert found[0] == found[1]
+
+
+def test_many_workers_propose_when_runs_start(tmp_path: Path) -> None:
+    """Configurations would be proposed before a worker is free for them, by a model that knows
+    nothing of the runs made meanwhile.
+    """
+    with pytest.raises(KeyboardInterrupt):
+        search(tmp_path, 32, 1, budget=500, stop=20)
+    _, proposals, runs = steps(tmp_path / "s.db")
+    # Every proposal has a run that was made or is under way: a few more than there are workers.
+    assert len(proposals) <= len({configuration for _, configuration, *_ in runs}) + 32 + 32 // 8
+
+
+def test_many_workers_choose_in_a_final(tmp_path: Path) -> None:
+    """The winner of one of the heats that were open at the end would be chosen, on ten runs."""
+    found, _ = search(tmp_path, 32, 1, budget=500)
+    _, _, runs = steps(tmp_path / "s.db")
+    last = [configuration for _, configuration, *_ in runs[: found.runs - found.held_out]][-40:]
+    assert len(set(last)) <= FINALISTS
+    # They meet on the same runs.
+    assert min(Counter(last).values()) >= 40 // FINALISTS - 1
 
 
 @pytest.mark.parametrize("budget", [150, 151])

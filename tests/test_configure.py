@@ -1124,5 +1124,5 @@ def test_many_workers_for_few_runs_are_warned_about(tmp_path: Path) -> None:
     words = ["scenario.toml", "--budget=24runs", "--no-pin"]
     few = truecost("configure", *words, "--workers=2", "--journal=few.db", folder=tmp_path)
     many = truecost("configure", *words, "--workers=9", "--journal=many.db", folder=tmp_path)
-    warning = "fewer than 80 runs per worker"
+    warning = "fewer than 20 runs per worker"
     assert [warning in ended.stdout for ended in (few, many)] == [False, True]

@@ -165,8 +165,9 @@ def test_instances_of_a_family_count_alike() -> None:
     costs[1, ::4] = np.nan
     names = [f"i{k}" for k in range(24)]
     runs = CostMatrix(costs, ["w", "d"], names, 0, 1, families=[f"f{k // 4}" for k in range(24)])
-    question = {"configuration": "w", "default": "d", "chosen": "before", "raced": False}
-    judged = assess(runs, sampled="family", **question)
+    judged = assess(
+        runs, configuration="w", default="d", chosen="before", raced=False, sampled="family"
+    )
     by_family = np.nanmean(costs[0], axis=1).reshape(6, 4).mean(axis=1)
     assert judged.certificate is not None
     assert judged.comparison is not None

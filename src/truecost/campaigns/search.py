@@ -1,14 +1,17 @@
 """The loop of a search: propose, decide, run, journal; then run the choice on held-out instances.
 
 A heat decides when its own runs are done. Workers that would wait meanwhile make runs of another
-heat, which is opened early. Everything follows from the scenario, the settings and the results, in
-the order in which the journal has them: a search that is resumed goes the same way again.
+heat, which is opened early. With many workers a configuration is proposed when its first run
+starts, and a final chooses among the best by a model of the costs. Everything follows from the
+scenario, the settings and the results, in the order in which the journal has them: a search that is
+resumed goes the same way again.
 """
 
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +38,8 @@ Policy = Callable[..., Decision]
 
 # Workers per heat: a heat looks at its costs once for them, and one more may be open for as many.
 WORKERS_PER_HEAT = 4
+# The final with many workers: who takes part, and its runs as a share of those before it.
+FINALISTS, FINAL_SHARE = 5, 0.15
 # More wins than losses on held-out instances by this many standard errors of a fair coin are clear.
 CLEAR_WINS = 2.0
 # Why a search that truecost 0.2 finished has ended.
@@ -43,7 +48,10 @@ SPENT = "the budget is spent"
 
 
 class _Item(NamedTuple):
-    """A run of a heat: of which configuration, in which cell, and what it may cost."""
+    """A run of a heat: of which configuration, in which cell, and what it may cost.
+
+    A configuration still to be proposed is ~row, by its row in the decision.
+    """
 
     place: int
     cell: int
@@ -149,6 +157,8 @@ class Search:
             while len(self._flying) < most and (item := self._next_item()) is not None:
                 self._start_run(*item)
             if not self._flying:
+                if self.settings.many_workers:
+                    self._hold_final()
                 self._spend_rest()
                 return self._reason
             self._take(*self.runner.next())
@@ -157,15 +167,28 @@ class Search:
         """A run to start now, if there is any: of the heat that was opened first."""
         while True:
             for work in self._works:
-                if work.queue:
-                    return work, work.queue.popleft()
+                while work.queue:
+                    item = work.queue.popleft()
+                    if (place := self._place(work, item.place)) is not None:
+                        return work, item._replace(place=place)
             idle = next((work for work in self._works if not work.running), None)
             if idle is not None:
                 self._advance(idle)
             elif not self._open_early():
                 return None
 
+    def _place(self, work: _Work, place: int) -> int | None:
+        """The configuration of a run, proposed now if it is not yet; None if there is no other."""
+        if place >= 0:
+            return place
+        share = self._spending.share()
+        if not self._proposals.propose(work.heat, self.incumbent, share):
+            return None
+        work.places[~place] = len(self.configurations) - 1
+        return work.places[~place]
+
     def _start_run(self, work: _Work, item: _Item) -> None:
+        self._proposals.write()
         if self._heats.knows(item.place, item.cell) or self._heats.out[item.place]:
             return
         task = self._task(item)
@@ -283,7 +306,7 @@ class Search:
 
     def _queue(self, work: _Work, rows: Sequence[int], decision: Decision, allowed: int) -> bool:
         """Queue the runs of a decision as far as the budget goes, and propose its new
-        configurations; whether there are any.
+        configurations if there are few workers; whether there are any.
 
         A decision speaks of rows: `rows` has the configurations of the known ones.
         """
@@ -293,13 +316,13 @@ class Search:
             stop = min(stretch.stop, stretch.start + allowed)
             if stop <= stretch.start:
                 continue
-            if stretch.configuration >= len(rows):
-                share = self._spending.share()
-                if not self._proposals.propose(work.heat, self.incumbent, share):
+            new = ~stretch.configuration
+            place = places.get(stretch.configuration, new)
+            if place < 0 and not self.settings.many_workers:
+                if self._place(work, new) is None:
                     continue
-                places[stretch.configuration] = len(self.configurations) - 1
-            place = places[stretch.configuration]
-            if stretch.start != work.heat.count(place):
+                place = places[stretch.configuration]
+            if place >= 0 and stretch.start != work.heat.count(place):
                 raise TruecostError(
                     f"expected a stretch that goes on where a configuration stands, got {stretch}."
                 )
@@ -310,7 +333,6 @@ class Search:
             else:
                 cells = work.heat.cells[stretch.start : stop].tolist()
                 work.queue.extend(_Item(place, cell) for cell in cells)
-        self._proposals.write()
         return bool(work.queue or work.waiting)
 
     def _queue_wave(self, work: _Work) -> None:
@@ -318,14 +340,16 @@ class Search:
 
         How many must depend on nothing that another machine, or another day, would do otherwise.
         """
-        heat, cut, waiting = work.heat, work.cut, work.waiting
+        heat, cut = work.heat, work.cut
+        places = ((self._place(work, key), runs) for key, runs in work.waiting.items())
+        waiting = {place: runs for place, runs in places if place is not None}
         if cut is None:
             raise TruecostError("expected a cut for those that run after the batch, got none.")
         known = np.full((max(cut.contenders, default=-1) + 1, cut.stop), np.nan)
         rows = [row for row in cut.contenders if work.places.get(row) in heat.rows]
         known[rows] = heat.first_costs([work.places[row] for row in rows], cut.stop)
         limit = cut.limit(known)
-        width = -(-self.settings.workers // len(waiting))
+        width = -(-self.settings.workers // max(len(waiting), 1))
         for place, positions in waiting.items():
             allowed = limit - heat.total(place)
             # A run costs more than nothing: who may not spend anything is out without one.
@@ -348,7 +372,26 @@ class Search:
         self._heats.close(heat)
         begin = heat.count(self._champion)
         cells = heat.cells[begin : begin + max(left, 0)].tolist()
-        items = [_Item(self._champion, cell) for cell in cells]
+        self._make([_Item(self._champion, cell) for cell in cells])
+
+    def _hold_final(self) -> None:
+        """Spend the runs kept for it on the best by the model, which then chooses."""
+        heats, champion = self._heats, self._champion
+        left = math.floor(self._spending.left(self._spending.training_budget()))
+        ranked = [place for place in self._proposals.ranked() if not heats.out[place]]
+        if champion is None or not ranked or left < 1:
+            return
+        places = [*dict.fromkeys([champion, *ranked])][:FINALISTS]
+        heat = heats.play_off(0.0, champion, places[1:])
+        heats.close(heat)
+        items = (_Item(place, cell) for cell in heat.in_order for place in places)
+        new = (item for item in items if not heats.knows(item.place, item.cell))
+        self._make([*islice(new, left)])
+        ranked = [place for place in self._proposals.ranked() if place in places]
+        self._champion = self.incumbent = next(iter(ranked), champion)
+        self._note(f"final of {len(places)}")
+
+    def _make(self, items: Sequence[_Item]) -> None:
         made = self.runner.make([self._task(item) for item in items])
         for item, run in zip(items, made, strict=True):
             self._note_run(item, run)
@@ -360,6 +403,8 @@ class Search:
         other heats were granted.
         """
         left = self._spending.left(self._spending.training_budget()) - len(self._flying)
+        if self.settings.many_workers:
+            left -= FINAL_SHARE * self.runner.made
         for other in self._works:
             left -= len(other.queue) + sum(map(len, other.waiting.values()))
             if other is not work:

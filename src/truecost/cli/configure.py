@@ -50,9 +50,8 @@ if TYPE_CHECKING:
     from truecost.space import space
 
 
-# More workers than this decide on less: with 16 for 640 runs, what a search finds costs 7 % more
-# than with one worker, with 32 it costs 17 %, and 11 % with 2,560 runs (`bench.workers`).
-FEW_WORKERS, RUNS_PER_WORKER = 8, 80
+# With fewer, workers decide on too little (`bench.workers`).
+RUNS_PER_WORKER = 20
 # At most this many parameters that differ from the default are listed.
 MOST_PARAMETERS = 12
 # Where a configuration comes from, as the journal has it and in words.
@@ -150,6 +149,7 @@ def _starting(path: Path, scenario: "Scenario") -> "list[space.Configuration]":
 def _announce(
     scenario: "Scenario", path: Path, budget: "Budget", pool: Pool, about: str | None
 ) -> None:
+    from truecost.journal.searchlog import FEW_WORKERS
     from truecost.running.machine import cores
 
     workers = 0 if pool.dask else pool.workers or max(1, len(cores()) // scenario.limits.cores)

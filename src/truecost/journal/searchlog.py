@@ -27,6 +27,8 @@ START = "start"
 # Steps with the name of their incumbent, and proposals with that of their configuration.
 STEPS = "FROM steps s JOIN configurations c ON c.id = s.incumbent"
 PROPOSALS = "FROM proposals p JOIN configurations c ON c.id = p.configuration ORDER BY p.number"
+# More workers than this finish runs too late for the proposals of a whole heat.
+FEW_WORKERS = 8
 # How the step begins that looks at held-out instances.
 JUDGED = "judged on instances it was not trained on"
 
@@ -68,6 +70,11 @@ class Settings:
     margin: str | None = None
     sampled: Literal["instance", "family"] = "instance"
     about: Literal["new", "these"] = "new"
+
+    @property
+    def many_workers(self) -> bool:
+        """Whether proposals are made one at a time, and the winner is found in a final."""
+        return self.workers > FEW_WORKERS
 
     @property
     def first_judging(self) -> int:

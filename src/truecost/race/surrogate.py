@@ -103,6 +103,8 @@ class Surrogate:
             run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
         self._factor = cho_factor(matrix, lower=True)
         self._weights = cho_solve(self._factor, standardised)
+        # (n,): the effects of these configurations without the noise of their runs.
+        self.fitted = standardised - run * noise * self._weights
 
     def sampled(
         self, points: FloatArray, number: int, rng: np.random.Generator, *, temper: float

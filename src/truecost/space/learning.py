@@ -135,6 +135,7 @@ class Learner:
     def __init__(self, space: Space) -> None:
         self._points = Coordinates(space)
         self._model: Surrogate | None = None
+        self._tried = np.empty(0, dtype=np.int64)
 
     def learn(
         self,
@@ -156,10 +157,17 @@ class Learner:
             ranked = tried[np.argsort(effects[tried], kind="stable")]
             others = np.linspace(MOST // 2, tried.size - 1, MOST - MOST // 2).astype(np.int64)
             tried = ranked[np.concatenate([np.arange(MOST // 2), others])]
+        self._tried = tried
         points = self._points.of([configurations[place] for place in tried.tolist()])
         with _libraries().limit(**ONE_THREAD):
             self._model = Surrogate(points, effects[tried], runs[tried], self._points.categorical)
         return True
+
+    def ranked(self) -> list[int]:
+        """The configurations it learnt from, the best by the model first; [] without a model."""
+        effects = np.empty(0) if self._model is None else self._model.fitted
+        order = np.argsort(effects, kind="stable")
+        return [int(place) for place in self._tried[order]]
 
     def predict(self, configurations: Sequence[Configuration]) -> FloatArray:
         """The effects of configurations by the model, which must have learnt something."""
