@@ -411,6 +411,11 @@ def test_real_logs(
     assert set(found.parameters) == set(found.matrix.configurations) == set(found.origins)
 
 
+def test_a_budget_of_time_is_compared_with_time() -> None:
+    """Every search with `maxTime` would be said to have stopped before it used up its budget."""
+    assert not any("irace stopped" in note for note in import_runs(DATA / "timed.Rdata").notes)
+
+
 def test_the_first_configuration_irace_was_given_is_the_default() -> None:
     """`audit` would know of no default where `validate` runs one, or take a random configuration
     for it.

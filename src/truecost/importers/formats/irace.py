@@ -198,9 +198,10 @@ def _stopped(log: RValue, used: int) -> list[str]:
             "are not in it."
         ]
     # Every search ends this way: it matters where much of the budget is left.
-    budget = log.number("scenario", "maxExperiments")
-    unspent = budget is None or used < MOSTLY * budget
-    if reason.startswith(TOO_LITTLE) and unspent:
+    budget, spent = log.number("scenario", "maxExperiments"), float(used)
+    if not budget:
+        budget, spent = log.number("scenario", "maxTime"), log.number("state", "timeUsed") or 0.0
+    if reason.startswith(TOO_LITTLE) and (budget is None or spent < MOSTLY * budget):
         return [f"irace stopped before it had used up its budget: {reason.rstrip('.')}."]
     return []
 
