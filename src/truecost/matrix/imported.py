@@ -139,4 +139,4 @@ class Import:
 
 def _noun(reason: str) -> str:
     """What was left out for this reason: a trial may be many runs."""
-    return "trial" if "trials" in reason else "run"
+    return "trial" if reason.startswith("trials ") else "run"
