@@ -1,6 +1,5 @@
 """Pictures of the documentation: drawn from the current data and code."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,21 +10,6 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
 
 import pictures  # noqa: E402
-
-REDRAW = "stale: python -m docs.pictures --quick"
-# Drawn from experiments that take minutes.
-LONG = {"uniform-error.svg", "bounds.svg", "estimators.svg", "regret.svg"}
-
-
-def test_pictures_show_the_current_data() -> None:
-    """A picture would show other numbers, or look otherwise, than the code beside it draws."""
-    noted = json.loads(pictures.DIGESTS.read_text())
-    specs = {**pictures.drawn(), "report.png": pictures.first_screen()}
-    current = {name: pictures.digest(spec) for name, spec in specs.items()}
-    assert sorted(name for name in current if current[name] != noted.get(name)) == [], REDRAW
-    assert current.keys() == noted.keys(), REDRAW
-    for name, text in pictures.texts().items():
-        assert (pictures.FOLDER / name).read_text() == text, REDRAW
 
 
 def test_every_picture_is_there_and_shown() -> None:
@@ -39,8 +23,6 @@ def test_every_picture_is_there_and_shown() -> None:
         if path.suffix in (".svg", ".png")
     }
     assert shown == kept
-    drawn = {*json.loads(pictures.DIGESTS.read_text()), *pictures.texts()}
-    assert kept - drawn == {f"gallery/{name}" for name in LONG}
 
 
 def test_pictures_have_room_for_wider_fonts() -> None:
@@ -52,14 +34,6 @@ def test_pictures_have_room_for_wider_fonts() -> None:
         if 'viewBox="-14 0' not in next(pictures.FOLDER.rglob(name)).read_text()
     ]
     assert narrow == []
-
-
-def test_a_digest_sees_data_and_not_the_last_digit() -> None:
-    """A stale picture would pass, or another processor make every picture stale."""
-    spec = {"data": [{"x": 0.1 + 0.2, "y": 1e-12}], "mark": "bar"}
-    assert pictures.digest(spec) == pictures.digest({**spec, "data": [{"x": 0.3, "y": 1e-12}]})
-    for other in ({**spec, "mark": "line"}, {**spec, "data": [{"x": 0.31, "y": 1e-12}]}):
-        assert pictures.digest(spec) != pictures.digest(other)
 
 
 @pytest.mark.parametrize("figure", ["scatter", "ecdf", "families", "waterfall"])
