@@ -1,1 +1,0 @@
-"""The three loops that have runs made: gather, configure and validate."""

@@ -1,1 +1,0 @@
-"""Scenarios, targets, resource limits, the supervisor, and the pools that execute runs."""

@@ -1,1 +1,0 @@
-"""Parameters, parameter files, encodings and proposals of configurations."""

@@ -1,3 +1,0 @@
-"""Arrays in, named results out: allocations, variance components, estimates, bounds, and matrices
-with known truth.
-"""

@@ -1,1 +1,0 @@
-"""clasp on weighted sequences: the files of an exported scenario, which never import truecost."""

@@ -1,1 +1,0 @@
-"""kissat on quasigroup completion: the files of an exported scenario, without truecost."""

@@ -1,3 +1,0 @@
-"""SATenstein on quasigroup completion: the files of an exported scenario, which never import
-truecost.
-"""
