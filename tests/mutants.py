@@ -1,0 +1,129 @@
+"""Put small, realistic faults into a copy of the code and see that the tests notice each.
+
+`mutants.toml` lists them: a file, a text that occurs there exactly once, its replacement, the tests
+that must fail, and one sentence that says what the fault would do. Exit code 1 if a mutant survives.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+COPIED = ("src", "tests", "bench", "docs", "pyproject.toml", "README.md", "Makefile", "mkdocs.yml")
+# A mutant that makes its tests hang is noticed, too.
+SECONDS = 120
+
+
+class Mutant(NamedTuple):
+    """A fault, and the tests that must notice it."""
+
+    file: str
+    text: str
+    replacement: str
+    tests: list[str]
+    fault: str
+
+
+def read_mutants() -> list[Mutant]:
+    """The mutants of the list; one whose text is not in its file exactly once is refused."""
+    listed = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())["mutant"]
+    mutants = [Mutant(**entry) for entry in listed]
+    for mutant in mutants:
+        times = (ROOT / mutant.file).read_text().count(mutant.text)
+        if times != 1:
+            sys.exit(f"{mutant.file}: {mutant.text!r} occurs {times} times, not once.")
+    return mutants
+
+
+def copy_of(folder: Path) -> Path:
+    """A copy of the repository that can be changed."""
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
+    """The exit code of these tests in a copy, and what they printed."""
+    environment = os.environ | {
+        "PYTHONPATH": str(folder / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "", "-p", "no:cacheprovider"]
+    try:
+        ended = subprocess.run(
+            [*command, *tests],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return 1, "no end"
+    return ended.returncode, ended.stdout
+
+
+def notices(folder: Path, mutant: Mutant) -> str:
+    """What is wrong with a mutant: nothing where its tests fail."""
+    file = folder / mutant.file
+    before = file.read_text()
+    file.write_text(before.replace(mutant.text, mutant.replacement))
+    try:
+        code, printed = run_tests(folder, mutant.tests)
+    finally:
+        file.write_text(before)
+    # 1: tests failed. Anything else but 0 means that the tests could not be run.
+    if code == 1:
+        return ""
+    return "survives" if code == 0 else f"its tests cannot be run:\n{printed}"
+
+
+def main() -> None:
+    """Try all mutants, or those whose file or fault contains a given text."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("only", nargs="?", default="", help="part of a file name or of a sentence")
+    only = parser.parse_args().only
+    mutants = [m for m in read_mutants() if only in m.file or only in m.fault]
+    workers = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(workers) as pool:
+        folders: SimpleQueue[Path] = SimpleQueue()
+        for number in range(workers):
+            folders.put(copy_of(Path(place) / str(number)))
+
+        def attempt(mutant: Mutant) -> str:
+            folder = folders.get()
+            try:
+                return notices(folder, mutant)
+            finally:
+                folders.put(folder)
+
+        untouched = sorted({test for mutant in mutants for test in mutant.tests})
+        if untouched:
+            code, printed = run_tests(folders.get(), untouched)
+            if code != 0:
+                sys.exit(f"Without any mutant the tests fail already:\n{printed}")
+            folders.put(Path(place) / "0")
+        survivors = 0
+        for mutant, problem in zip(mutants, pool.map(attempt, mutants), strict=True):
+            survivors += bool(problem)
+            print(f"{'noticed' if not problem else problem:9} {mutant.file}: {mutant.fault}")
+    print(f"{len(mutants) - survivors} passed, {survivors} failed")
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()
