@@ -1,0 +1,1 @@
+"""Parameter spaces: files, configurations, arguments."""
