@@ -1,0 +1,109 @@
+"""What gather, configure and validate share: the scenario, the journal's name, progress, and the
+line that continues after an interruption.
+"""
+
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truecost.cli.options import pool_of
+from truecost.cli.printing import visible
+from truecost.cli.progress import campaign_note, progress
+from truecost.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from truecost.campaigns.campaign import Execution, Progress
+    from truecost.running.scenario import Scenario
+
+
+def read_scenario(path: Path, quiet: bool) -> "Scenario":
+    """The scenario of a file; a built-in one, named where no such file exists, is exported to a
+    folder of that name first.
+    """
+    from truecost import scenarios
+    from truecost.running.scenario import Scenario
+
+    # Built-in scenarios have names without folders and endings.
+    if path.exists() or len(path.parts) != 1 or path.suffix:
+        return Scenario.read(path / "scenario.toml" if path.is_dir() else path)
+    if path.name not in scenarios.names():
+        known = scenarios.names()
+        raise InputError(
+            f"{path}: no such file. Name a scenario file, or a built-in scenario "
+            f"({', '.join(known)}){did_you_mean(path.name, known)}"
+        )
+    with progress("instances", quiet=quiet) as meter:
+        exported = scenarios.export(
+            path.name,
+            Path(f"{path.name}-small"),
+            progress=lambda what, done, total: meter.tell(
+                done / max(total, 1), count=done, total=total, note=what
+            ),
+        )
+    return Scenario.read(exported)
+
+
+def journal_path(given: Path | None, name: str, ending: str) -> Path:
+    """The journal: the file that was given, else one named after the scenario or the log."""
+    return given or Path(f"{name or 'scenario'}{ending}.db")
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """End as after Ctrl-C when a batch system or a closing terminal asks to; what nohup ignores is
+    still ignored.
+    """
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def execution(
+    *, workers: int | None, dask: str | None, no_pin: bool, keep_going: bool, quiet: bool
+) -> "Iterator[Execution]":
+    """Where to run and report to, as gather, configure and validate take it.
+
+    After Ctrl-C, SIGTERM or SIGHUP the line that continues is printed as it was typed.
+    """
+    line = shlex.join(["truecost", *sys.argv[1:]])
+    try:
+        with _stopped_by_signals(), progress("runs", quiet=quiet) as meter:
+
+            def report(now: "Progress") -> None:
+                meter.tell(
+                    now.share,
+                    count=now.runs,
+                    # A budget in seconds says nothing about the number of runs.
+                    total=int(now.budget.amount) if now.budget.unit == "runs" else None,
+                    cpu=now.cpu,
+                    note=campaign_note(now),
+                )
+
+            yield {
+                "pool": pool_of(workers, dask),
+                "workers": workers if dask is not None else None,
+                "pin": not no_pin,
+                "keep_going": keep_going,
+                "progress": report,
+            }
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Nothing is lost. To continue: {visible(line)}\n")
+        raise

@@ -1,0 +1,122 @@
+"""Options: those of the records `Reading` and `Question` from their fields, and the shared ones.
+
+`with_records` replaces a parameter that is a record by one option per field, so that a field, its
+type, its default and its help text are written once, in the record.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+from truecost.errors import InputError
+
+RUNS_HELP = (
+    "irace's .Rdata, a SMAC3, ASlib or Optuna log, a table (csv, parquet), BenchExec results, a "
+    "journal of truecost, or the name of an example."
+)
+# Headings under which `--help` lists the fields of a record.
+PANELS = {"Reading": "Reading the runs", "Question": "The question"}
+
+Runs = Annotated[str, typer.Argument(metavar="RUNS", help=RUNS_HELP, show_default=False)]
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a built-in scenario."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+All = Annotated[bool, typer.Option("--all", help="Print everything, not one screen.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Journal = Annotated[
+    Path | None,
+    typer.Option("--journal", help="The file that keeps the runs; named after SCENARIO or RUNS."),
+]
+Budget = Annotated[
+    str | None, typer.Option("--budget", help="What may be spent: 5000runs, 90min, 2h or 1.5d.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Solver runs at a time; as many as the cores allow.", min=1),
+]
+Dask = Annotated[
+    str | None, typer.Option("--dask", help="Run on the Dask cluster with this scheduler address.")
+]
+NoPin = Annotated[bool, typer.Option("--no-pin", help="Do not pin runs to cores.")]
+
+
+def pool_of(workers: int | None, dask: str | None) -> int | str | None:
+    """What `open_pool` takes."""
+    return workers if dask is None else dask
+
+
+def with_records(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace each parameter of a command that is a record by options, one per field."""
+    records: dict[str, type] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        record, *left_out = get_args(parameter.annotation)[:2] or (parameter.annotation,)
+        if not is_dataclass(record):
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        records[name] = record  # type: ignore[assignment]
+        omitted = left_out[0] if left_out else ()
+        hints = get_type_hints(record)
+        parameters += [
+            _parameter(item, hints[item.name], PANELS[record.__name__])  # type: ignore[attr-defined]
+            for item in fields(record)
+            if item.name not in omitted
+        ]
+
+    @wraps(command)
+    def call(**given: Any) -> Any:
+        values = {}
+        for name, record in records.items():
+            names = [item.name for item in fields(record) if item.name in given]  # type: ignore[arg-type]
+            values[name] = record(**{key: _value(key, given.pop(key)) for key in names})
+        return command(**values, **given)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {item.name: item.annotation for item in parameters}
+    return call
+
+
+def _parameter(item: "Field[Any]", hint: Any, panel: str) -> inspect.Parameter:
+    """A field of a record as an option."""
+    flag = item.metadata.get("flag") or f"--{item.name.replace('_', '-')}"
+    option = typer.Option(flag, help=item.metadata.get("help", ""), rich_help_panel=panel)
+    default = None if item.default is MISSING else item.default
+    return inspect.Parameter(
+        item.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[_typed(hint), option],
+        default=default,
+    )
+
+
+def _typed(hint: Any) -> Any:
+    """What typer parses for a field of this type; mappings are typed as one text."""
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+        simple = [kind for kind in kinds if kind in (str, int, float)]
+        for kind in kinds:
+            if get_origin(kind) is Literal:
+                return kind | None
+        return (simple[0] if simple else str) | None
+    return hint if hint in (str, int, float, bool) or get_origin(hint) is Literal else str
+
+
+def _value(name: str, value: Any) -> Any:
+    """The value of a field; `columns` is typed as configuration=solver,cost=time."""
+    if name != "columns" or not isinstance(value, str):
+        return value
+    pairs = [part.partition("=") for part in value.split(",")]
+    if not all(key.strip() and column.strip() for key, _, column in pairs):
+        raise InputError(
+            f"--columns {value} cannot be read. Type for example "
+            "--columns configuration=solver,cost=time."
+        )
+    return {key.strip(): column.strip() for key, _, column in pairs}
