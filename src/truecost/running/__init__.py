@@ -1,0 +1,1 @@
+"""Scenarios, targets, resource limits, the supervisor, and the pools that execute runs."""
