@@ -1,0 +1,408 @@
+"""The verdict on a log as records: every number that the terminal, the page and JSON show."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
+from math import isfinite, isinf
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from truecost.errors import Refusal
+from truecost.judge.evidence import Evidence
+from truecost.judge.question import Question
+from truecost.matrix import CostMatrix, Log
+from truecost.runs import Caveat
+from truecost.stats.variance import VarianceComponents
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Grade = Literal[
+    "better",
+    "probably better",
+    "undecided",
+    "probably worse",
+    "worse",
+    "no relevant difference",
+    "not testable",
+]
+SCHEMA = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What one quantity is on new instances.
+
+    Attributes
+    ----------
+    quantity
+        "mean", "difference" (configuration − default), "wins", "solved", "solved difference",
+        "median speed-up", "geometric speed-up", or "margin" ((1 + x)·default − configuration).
+    configuration, default
+        Whom it is about; `default` is None where it compares with nothing.
+    observed
+        Its value in the runs that count, every unit weighed equally.
+    lower, upper
+        Guaranteed limits: each is wrong with probability `delta` at most. Infinite where the range
+        of the cost is unknown.
+    approximate
+        The two-sided 1 − δ interval that is only approximate; None where there is none.
+    no_approximate
+        Why there is none, as a sentence; empty where there is one or none was asked for.
+    probably
+        Whether the approximate rule settles the sign.
+    delta
+        The error probability of each limit, divided by the list and its share.
+    no_difference
+        The value that means "no difference"; None where nothing is compared.
+    smaller_is_better
+        Whether values below `no_difference` speak for the configuration.
+    units
+        From how many units it comes.
+    penalty
+        A failed run costs this many cutoffs in it; inf: only failures count; None: no penalty.
+    shift
+        Of a geometric speed-up: the seconds added to both times. Of a median speed-up: the least
+        time told apart.
+    """
+
+    quantity: str
+    configuration: str
+    default: str | None = None
+    observed: float
+    lower: float
+    upper: float
+    approximate: tuple[float, float] | None = None
+    no_approximate: str = ""
+    probably: bool = False
+    delta: float
+    no_difference: float | None = None
+    smaller_is_better: bool = True
+    units: int
+    penalty: float | None = None
+    shift: float | None = None
+
+    @property
+    def grade(self) -> Grade:
+        """How the configuration compares with the default in this quantity."""
+        value = self.no_difference
+        if value is None:
+            return "undecided"
+        below = "better" if self.smaller_is_better else "worse"
+        above = "worse" if self.smaller_is_better else "better"
+        # A limit at the value itself is proof: that candidate value was rejected, too.
+        if self.upper <= value:
+            return below  # type: ignore[return-value]
+        if self.lower >= value:
+            return above  # type: ignore[return-value]
+        if self.probably and self.approximate is not None:
+            side = below if self.approximate[1] < value else above
+            return f"probably {side}"  # type: ignore[return-value]
+        return "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameInstances:
+    """Winner and default on the same instances: the block that every verdict starts with.
+
+    Attributes
+    ----------
+    winner, default
+        Their names.
+    units, unit
+        How many units both were run on, and what a unit is.
+    instances
+        How many instances these are.
+    source
+        Test runs or training runs.
+    winner_cost, default_cost
+        Mean costs on these units, each unit weighed equally.
+    difference
+        winner − default: guaranteed limits and approximate interval; limits are infinite and there
+        is no interval where no statement is possible.
+    won, tied, lost
+        How many pairs of runs the winner won, tied and lost.
+    wins
+        The share of runs won, with its limits; None where no statement is possible.
+    solved_both, solved_only_winner, solved_only_default, solved_neither
+        Pairs of runs by who solved; None where runs cannot fail.
+    time_ratio
+        The default's total time over the winner's on pairs that both solved; None where costs are
+        not running times or there is no such pair.
+    """
+
+    winner: str
+    default: str
+    units: int
+    unit: str
+    instances: int
+    source: Literal["test", "training"]
+    winner_cost: float
+    default_cost: float
+    difference: Statement
+    won: int
+    tied: int
+    lost: int
+    wins: Statement | None
+    solved_both: int | None = None
+    solved_only_winner: int | None = None
+    solved_only_default: int | None = None
+    solved_neither: int | None = None
+    time_ratio: float | None = None
+
+    @property
+    def runs(self) -> int:
+        """How many pairs of runs there are."""
+        return self.won + self.tied + self.lost
+
+    @property
+    def change(self) -> float | None:
+        """The winner's cost relative to the default's, −0.15 for 15 % less; None where costs may be
+        negative or are near 0.
+        """
+        return relative_change(self.winner_cost, self.default_cost)
+
+
+def relative_change(new: float, old: float) -> float | None:
+    """(new − old) / old where a per cent means something: both positive and not near 0."""
+    if not (new >= 0 and old > 0 and isfinite(new) and isfinite(old)):
+        return None
+    change = (new - old) / old
+    return change if change <= 10 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """For which penalties the winner is proven better or worse on average.
+
+    Attributes
+    ----------
+    tried
+        The penalties tested, in cutoffs, ascending; inf: only failures count.
+    statements
+        The difference at each of them.
+    better, worse
+        The lowest and highest penalty at which it is proven; None where it is at none.
+    declared
+        The penalty that the costs have.
+    mixed
+        Whether the observed differences at the lowest proven penalty and at the declared one have
+        different signs: faster, but failed more often, or slower and failed less often.
+    """
+
+    tried: tuple[float, ...]
+    statements: tuple[Statement, ...]
+    better: tuple[float, float] | None
+    worse: tuple[float, float] | None
+    declared: float
+    mixed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incumbent:
+    """The best configuration so far at some time of a search, on training and test instances.
+
+    Attributes
+    ----------
+    runs
+        After how many training runs it became the best; None where they were not counted.
+    configuration
+        Its name.
+    training, test
+        Its mean costs; NaN without runs. Never compare one with the other.
+    difference
+        Mean of winner − this one on the test units of both; NaN for the winner itself.
+    lower
+        The guaranteed lower limit of that difference, with δ/(k − 1) for k incumbents.
+    """
+
+    runs: int | None
+    configuration: str
+    training: float
+    test: float
+    difference: float
+    lower: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Over-tuning: how much better the winner looked in training than it is.
+
+    Attributes
+    ----------
+    error
+        Of a list: the mean over splits of test cost − training cost of the configuration that wins
+        on the training half; None where there is no list.
+    spread
+        The central 95 % of the splits.
+    splits, instances
+        How many splits, and how many instances a half has.
+    cost
+        The mean test cost of those winners, for scale.
+    incumbents
+        The best configurations over time, with test runs; empty where there are none.
+    earlier_better
+        Which earlier incumbent is proven better than the winner; None where none is.
+    """
+
+    error: float | None
+    spread: tuple[float, float] | None
+    splits: int
+    instances: int
+    cost: float | None
+    incumbents: tuple[Incumbent, ...] = ()
+    earlier_better: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A row of the ranking.
+
+    Attributes
+    ----------
+    configuration
+        Its name.
+    cost
+        Its training cost: the plain mean of its runs (of its families where these are units).
+    runs, instances
+        How many training runs it has, on how many instances.
+    test_cost
+        Its mean cost on test instances; NaN where it was not tested.
+    maybe_best
+        Whether it is in the set that contains the best of the list; None where there is no set.
+    """
+
+    configuration: str
+    cost: float
+    runs: int
+    instances: int
+    test_cost: float
+    maybe_best: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Assessment:
+    """What can be said about a winner on instances nobody has seen.
+
+    Attributes
+    ----------
+    log, question
+        What was judged, and what was asked.
+    evidence
+        Which runs count and why, or why none do.
+    winner, default
+        The configuration judged, and what it is compared with.
+    grade
+        The one judgement, by the primary criterion.
+    green
+        Whether it is "better" without a condition.
+    same
+        Winner and default on the same instances; None without a default or common instances.
+    statements
+        All statements about new instances, the primary one first.
+    ladder
+        For which penalties better or worse is proven; None where costs have none.
+    selection
+        Over-tuning, as far as it can be measured.
+    best_set
+        The configurations of the list of which one is the best with probability 1 − δ.
+    ranking
+        All configurations, the best first. Where configurations were run on different instances,
+        the order adjusts for their difficulty; the costs printed never do.
+    noise
+        Variance within and across instances.
+    caveats
+        One line each.
+    """
+
+    log: Log
+    question: Question
+    evidence: Evidence | Refusal
+    winner: str
+    default: str | None
+    grade: Grade
+    green: bool
+    same: SameInstances | None
+    statements: tuple[Statement, ...]
+    ladder: Ladder | None
+    selection: Selection | None
+    best_set: tuple[str, ...] | None
+    ranking: tuple[Ranked, ...]
+    noise: VarianceComponents | None
+    caveats: tuple[Caveat, ...]
+
+    def statement(self, quantity: str, configuration: str | None = None) -> Statement | None:
+        """The statement on this quantity (about the winner, unless told otherwise), if any."""
+        wanted = (quantity, configuration or self.winner)
+        return next(
+            (one for one in self.statements if (one.quantity, one.configuration) == wanted), None
+        )
+
+    @property
+    def condition(self) -> str | None:
+        """The assumption behind the statements that the log does not confirm."""
+        return self.evidence.condition if isinstance(self.evidence, Evidence) else None
+
+    @property
+    def margin_kept(self) -> bool | None:
+        """Whether it is proven that the winner costs at most the margin more; None without one."""
+        if self.question.margin is None:
+            return None
+        margin = self.statement("margin")
+        return margin is not None and margin.lower >= 0 and self.condition is None
+
+    @property
+    def exit_code(self) -> int:
+        """0: better (with a margin: proven at most that much worse), unconditionally; else 1."""
+        return int(not (self.green if self.margin_kept is None else self.margin_kept))
+
+    def summary(self) -> str:
+        """The verdict as text, as the terminal shows it."""
+        return str(import_module("truecost.show.verdict").text(self))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The statements as a table, one row each."""
+        import pandas as pd
+
+        rows = [{**plain(one), "grade": one.grade} for one in self.statements]
+        return pd.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the runs, ready for JSON: non-finite numbers are None, an infinite penalty
+        is "inf".
+        """
+        return {
+            "schema": SCHEMA,
+            "grade": self.grade,
+            "green": self.green,
+            "exit_code": self.exit_code,
+            **plain(self),
+        }
+
+    def __repr__(self) -> str:
+        rival = "" if self.default is None else f" against {self.default!r}"
+        return f"<Assessment: {self.winner!r}{rival}: {self.grade}>"
+
+
+def plain(value: Any, name: str = "") -> Any:
+    """A record as dictionaries, lists and numbers, without matrices and parameter values."""
+    if isinstance(value, CostMatrix):
+        configurations, instances, runs = value.shape
+        return {"configurations": configurations, "instances": instances, "runs": runs}
+    if isinstance(value, Caveat):
+        return value._asdict()
+    if is_dataclass(value) and not isinstance(value, type):
+        record = {entry.name: plain(getattr(value, entry.name), entry.name)
+                  for entry in fields(value)}  # fmt: skip
+        if isinstance(value, Statement):
+            record["grade"] = value.grade
+        return record
+    if isinstance(value, dict):
+        return {str(key): plain(item, name) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, name) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not isfinite(value):
+        return "inf" if name in ("penalty", "tried", "better", "worse") and isinf(value) else None
+    return value
