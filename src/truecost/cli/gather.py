@@ -1,0 +1,63 @@
+"""`truecost gather`: runs of configurations on instances, into a journal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truecost.cli.campaigns import execution, journal_path, read_scenario
+from truecost.cli.options import Dask, Journal, Json, NoPin, Quiet, ScenarioFile, Workers
+from truecost.cli.printing import print_json, print_text
+
+
+def command(
+    scenario: ScenarioFile,
+    journal: Journal = None,
+    configurations: Annotated[
+        str | None,
+        typer.Option(
+            "--configurations",
+            metavar="N|FILE",
+            help="How many: the default and random ones (50), or a file that lists them.",
+        ),
+    ] = None,
+    instances: Annotated[
+        int | None, typer.Option("--instances", help="How many; all unless given.", min=1)
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option("--runs", help="Runs per instance; 5 unless given.", min=1)
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    no_pin: NoPin = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on although the first runs all fail.")
+    ] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run the default and random configurations on instances, and keep every run in a journal.
+
+    Rerun the same command to resume. A larger number of instances or runs extends the journal.
+    """
+    from truecost.campaigns import gather as gathering
+    from truecost.show.sections import campaign_summary
+
+    read = read_scenario(scenario, quiet)
+    path = journal_path(journal, read.name, "")
+    given: int | Path | None = None
+    if configurations is not None:
+        given = int(configurations) if configurations.isdecimal() else Path(configurations)
+    if not quiet and not json:
+        print_text(gathering.announce(read, path, given, instances, runs))
+    with execution(
+        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet
+    ) as how:
+        gathered = gathering.gather(
+            read, path, configurations=given, instances=instances, runs=runs, **how
+        )
+    if json:
+        print_json(gathered.to_dict())
+        return
+    print_text(campaign_summary(gathered))
+    print_text(f"Next: truecost audit {path}")

@@ -1,0 +1,40 @@
+"""`truecost import`: what a log holds; as a table for other tools and later commands."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truecost.cli.options import Json, Runs, with_records
+from truecost.cli.printing import print_json, print_text
+from truecost.matrix.reading import Reading
+
+
+@with_records
+def command(
+    runs: Runs,
+    reading: Reading,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the runs here: NAME.csv or NAME.csv.gz."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Read a log and say what it holds: who has runs, how many, and what was left out.
+
+    With --out the runs are written as a table, what is known about them as NAME.csv.json beside it,
+    and test runs as NAME-test.csv.
+    """
+    from truecost import api
+    from truecost.matrix.files import write_log
+    from truecost.show.sections import log_summary
+
+    log = api.import_runs(runs, reading)
+    if out is not None:
+        write_log(log, out)
+    if json:
+        print_json(log.to_dict())
+        return
+    print_text(log_summary(log))
+    if out is not None:
+        print_text(f"Written: {out}")
