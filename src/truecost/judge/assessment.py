@@ -12,10 +12,11 @@ from truecost.judge.evidence import Evidence
 from truecost.judge.question import Question
 from truecost.matrix import CostMatrix, Log
 from truecost.runs import Caveat
-from truecost.stats.variance import VarianceComponents
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from truecost.stats.variance import VarianceComponents
 
 Grade = Literal[
     "better",
@@ -200,7 +201,7 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incumbent:
-    """The best configuration so far at some time of a search, on training and test instances.
+    """The best configuration so far at some time of a search, on training and on test instances.
 
     Attributes
     ----------
@@ -209,19 +210,35 @@ class Incumbent:
     configuration
         Its name.
     training, test
-        Its mean costs; NaN without runs. Never compare one with the other.
-    difference
-        Mean of winner − this one on the test units of both; NaN for the winner itself.
-    lower
-        The guaranteed lower limit of that difference, with δ/(k − 1) for k incumbents.
+        Its mean costs; NaN without runs. One is no measure of the other.
     """
 
     runs: int | None
     configuration: str
     training: float
     test: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The earlier incumbent with the least mean cost on the test runs, against the winner.
+
+    Attributes
+    ----------
+    configuration
+        Its name.
+    difference
+        Mean of winner − this one on the test units of both.
+    lower
+        The guaranteed lower limit of that difference, at δ/(k − 1) for k incumbents.
+    proven
+        Whether it is proven better than the winner.
+    """
+
+    configuration: str
     difference: float
     lower: float
+    proven: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,27 +248,23 @@ class Selection:
     Attributes
     ----------
     error
-        Of a list: the mean over splits of test cost − training cost of the configuration that wins
-        on the training half; None where there is no list.
-    spread
-        The central 95 % of the splits.
-    splits, instances
-        How many splits, and how many instances a half has.
-    cost
-        The mean test cost of those winners, for scale.
+        Of a list: the mean of test cost − training cost of the configuration that half of the units
+        chooses, carried over to all units; None where there is no list.
+    held_out
+        The mean cost of those configurations on the other half, for scale.
+    splits
+        From how many splits in halves.
     incumbents
-        The best configurations over time, with test runs; empty where there are none.
-    earlier_better
-        Which earlier incumbent is proven better than the winner; None where none is.
+        The best configurations over time, where there are test runs of them.
+    earlier
+        The best of the earlier ones on test instances.
     """
 
     error: float | None
-    spread: tuple[float, float] | None
+    held_out: float | None
     splits: int
-    instances: int
-    cost: float | None
     incumbents: tuple[Incumbent, ...] = ()
-    earlier_better: str | None = None
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,7 +341,7 @@ class Assessment:
     selection: Selection | None
     best_set: tuple[str, ...] | None
     ranking: tuple[Ranked, ...]
-    noise: VarianceComponents | None
+    noise: "VarianceComponents | None"
     caveats: tuple[Caveat, ...]
 
     def statement(self, quantity: str, configuration: str | None = None) -> Statement | None:

@@ -1,7 +1,7 @@
 """What is asked of a log."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from truecost.errors import InputError, check_choice, check_share
@@ -30,34 +30,45 @@ class Question:
     Every field is an option of the commands that judge runs and a keyword in Python.
     """
 
-    configuration: str | None = option(
-        None, "The configuration to judge (the tool's choice, or the best mean).", "--configuration"
+    configuration: str | None = field(
+        default=None,
+        metadata=option(
+            "The configuration to judge (the tool's choice, or the best mean).", "--configuration"
+        ),
     )
-    default: str | None = option(
-        None, "The configuration to compare with (the log's default).", "--against"
+    basis: Basis | None = field(
+        default=None,
+        metadata=option(
+            "Why the runs may be used: 'test' (fresh instances), 'fixed before' (the configuration "
+            "was fixed before these runs) or 'list' (best of a list that was fixed before).",
+            "--basis",
+        ),
     )
-    basis: Basis | None = option(
-        None,
-        "Why the runs may be used: 'test' (fresh instances), 'fixed before' (the configuration was "
-        "fixed before these runs) or 'list' (best of a list that was fixed before).",
-        "--basis",
+    candidates: int | None = field(
+        default=None,
+        metadata=option(
+            "How many configurations the fixed list had, discarded ones included.", "--candidates"
+        ),
     )
-    candidates: int | None = option(
-        None, "How many configurations the fixed list had, discarded ones included.", "--candidates"
+    primary: Primary = field(
+        default="mean",
+        metadata=option("What decides: 'mean' (cost) or 'wins' (share of runs won).", "--primary"),
     )
-    primary: Primary = option(
-        "mean", "What decides: 'mean' (cost) or 'wins' (share of runs won).", "--primary"
+    sampled: Sampled | None = field(
+        default=None,
+        metadata=option(
+            "What was sampled independently: 'instance', 'family' or 'seed' (one instance).",
+            "--sampled",
+        ),
     )
-    sampled: Sampled | None = option(
-        None,
-        "What was sampled independently: 'instance', 'family' or 'seed' (one instance).",
-        "--sampled",
+    margin: str | None = field(
+        default=None,
+        metadata=option("How much more than the default is acceptable, such as 5%.", "--margin"),
     )
-    margin: str | None = option(
-        None, "How much more than the default is acceptable, such as 5%.", "--margin"
+    delta: float = field(
+        default=0.05, metadata=option("Probability that a guaranteed limit is wrong.", "--delta")
     )
-    delta: float = option(0.05, "Probability that a guaranteed limit is wrong.", "--delta")
-    seed: int = option(0, "Seed of all random numbers.", "--seed")
+    seed: int = field(default=0, metadata=option("Seed of all random numbers.", "--seed"))
 
     def __post_init__(self) -> None:
         if self.basis is not None:

@@ -103,7 +103,7 @@ class Log:
     test: CostMatrix | None = None
     tool: str = "table"
     path: str = ""
-    reading: Reading = Reading()
+    reading: Reading = field(default_factory=Reading)
     default: str | None = None
     incumbent: str | None = None
     steps: tuple[Step, ...] = ()

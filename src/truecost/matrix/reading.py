@@ -9,12 +9,9 @@ import numpy as np
 from truecost.errors import InputError, check_choice
 
 
-def option(default: Any, help_text: str, flag: str) -> Any:
-    """Declare a field with the help text and the flag it has on the command line."""
-    metadata = {"help": help_text, "flag": flag}
-    if isinstance(default, dict):
-        return field(default_factory=lambda: dict(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
+def option(help_text: str, flag: str) -> dict[str, str]:
+    """Metadata of a field: its help text, and its flag on the command line."""
+    return {"help": help_text, "flag": flag}
 
 
 def options_that_differ(record: Any) -> list[str]:
@@ -52,50 +49,75 @@ class Reading:
     `--columns configuration=solver,cost=time` and families as a csv file or a rule.
     """
 
-    format: str | None = option(
-        None,
-        "The format of the runs: table, wide, irace, smac, optuna, aslib, benchexec, npy or "
-        "journal. Needed only where the files do not show it.",
-        "--format",
+    format: str | None = field(
+        default=None,
+        metadata=option(
+            "The format of the runs: table, wide, irace, smac, optuna, aslib, benchexec, npy or "
+            "journal. Needed only where the files do not show it.",
+            "--format",
+        ),
     )
-    columns: Mapping[str, str] = option(
-        {},
-        "The columns of a table for each role, such as configuration=solver,cost=time.",
-        "--columns",
+    columns: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=option(
+            "The columns of a table for each role, such as configuration=solver,cost=time.",
+            "--columns",
+        ),
     )
-    low: float | None = option(None, "The least a run can cost (not the least seen).", "--low")
-    high: float | None = option(None, "The most a run can cost (not the most seen).", "--high")
-    cutoff: float | None = option(
-        None, "Costs are running times that are stopped after this many seconds.", "--cutoff"
+    low: float | None = field(
+        default=None, metadata=option("The least a run can cost (not the least seen).", "--low")
     )
-    par: float | None = option(
-        None, "A failed run costs this many cutoffs (10 unless given).", "--par"
+    high: float | None = field(
+        default=None, metadata=option("The most a run can cost (not the most seen).", "--high")
     )
-    maximise: bool | None = option(
-        None, "Larger is better: costs become high − score, or −score.", "--maximise"
+    cutoff: float | None = field(
+        default=None,
+        metadata=option(
+            "Costs are running times that are stopped after this many seconds.", "--cutoff"
+        ),
     )
-    objective: str | None = option(
-        None, "Which objective of a log with several is the cost.", "--objective"
+    par: float | None = field(
+        default=None,
+        metadata=option("A failed run costs this many cutoffs (10 unless given).", "--par"),
     )
-    default: str | None = option(
-        None, "The name of the default configuration, the one to beat.", "--default"
+    maximise: bool | None = field(
+        default=None,
+        metadata=option("Larger is better: costs become high − score, or −score.", "--maximise"),
     )
-    families: str | Mapping[str, str] | None = option(
-        None,
-        "The families of the instances: a column, a csv file with instance and family, 'folder', "
-        "or 'prefix'.",
-        "--families",
+    objective: str | None = field(
+        default=None,
+        metadata=option("Which objective of a log with several is the cost.", "--objective"),
     )
-    cost_unit: str | None = option(
-        None, "What a cost is called in sentences, such as 'tour length'.", "--cost-unit"
+    default: str | None = field(
+        default=None,
+        metadata=option("The name of the default configuration, the one to beat.", "--default"),
     )
-    test: str | None = option(
-        None, "Runs on fresh instances: a second file, read with the same options.", "--test"
+    families: str | Mapping[str, str] | None = field(
+        default=None,
+        metadata=option(
+            "The families of the instances: a column, a csv file with instance and family, "
+            "'folder', or 'prefix'.",
+            "--families",
+        ),
     )
-    steps_are: str | None = option(
-        None,
-        "What the steps of an Optuna trial are: 'instances' if each step is the cost on one.",
-        "--steps-are",
+    cost_unit: str | None = field(
+        default=None,
+        metadata=option(
+            "What a cost is called in sentences, such as 'tour length'.", "--cost-unit"
+        ),
+    )
+    test: str | None = field(
+        default=None,
+        metadata=option(
+            "Runs on fresh instances: a second file, read with the same options.", "--test"
+        ),
+    )
+    steps_are: str | None = field(
+        default=None,
+        metadata=option(
+            "What the steps of an Optuna trial are: 'instances' if each step is the cost on one.",
+            "--steps-are",
+        ),
     )
 
     def __post_init__(self) -> None:
