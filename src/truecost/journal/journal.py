@@ -1,27 +1,54 @@
-"""The record of a campaign: one SQLite file, append-only, one writer, readable while written."""
+"""The record of a campaign: one SQLite file, append-only, one writer, readable while written.
 
+Costs are not stored: they are computed from outcomes by a metric when a matrix is asked for, so
+that another penalty or a lower cutoff can be taken from the same runs later.
+"""
+
+import contextlib
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from truecost.arrays import FloatArray, IntArray
-from truecost.runs import Instance, Machine
+import numpy as np
+
+from truecost.errors import InputError, prefixed
+from truecost.journal import question, store
+from truecost.journal.store import Kind
+from truecost.journal.table import RunTable, cost_matrix, read_table
+from truecost.matrix.cost_matrix import CostMatrix
+from truecost.runs import Instance, Machine, Status
 
 if TYPE_CHECKING:
-    from truecost.matrix import CostMatrix
     from truecost.matrix.log import Log
     from truecost.running.metric import Metric
     from truecost.running.pools import Finished
     from truecost.running.scenario import Scenario
     from truecost.space.space import Configuration
 
-Kind = Literal["gather", "configure", "validate"]
+__all__ = ["Event", "Failure", "Journal", "Kind", "RunTable"]
+
+MACHINE = ("host", "cpu", "system", "solver", "truecost")
+MEASURES = ("cpu", "wall", "memory", "exit_code", "time", "value", "detail")
+MEASURED = attrgetter(*MEASURES)
+COLUMNS = ("configuration", "instance", "number", "seed", "cap", "status", "machine", "ended")
+# Column of `Instance.extras` with the family.
+FAMILY = "family"
+# Bytes of output of failed runs that a journal keeps.
+MOST_OUTPUT = 64_000_000
+# As many runs that all failed alike are a first attempt that went wrong; more are a result.
+SET_ASIDE = 100
+# The event of a campaign that was stopped since its first runs all failed.
+UNUSABLE = "unusable"
 
 
 class Event(NamedTuple):
-    """A recorded decision. `after`: how many runs were on record before it."""
+    """A recorded decision. `after`: the last row of runs before it."""
 
     number: int
     after: int
@@ -30,41 +57,67 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunTable:
-    """All runs that count (aborted ones do not), as columns in the order they were recorded.
+class Failure:
+    """Runs that failed for the same reason: how many, and the output of one of them.
 
-    `configuration` and `instance` are places in `configurations` and `instances` (order of entry).
-    `row` is the run's place in the journal, from 1: runs with row ≤ event.after came before that
-    event. `time`, `value` and `cap` are NaN where there is none.
+    `command` repeats that run by hand; it is empty where no output is kept.
     """
 
-    configurations: tuple[str, ...]
-    instances: tuple[str, ...]
-    row: IntArray
-    configuration: IntArray
-    instance: IntArray
-    number: IntArray
-    seed: IntArray
-    status: IntArray
-    cpu: FloatArray
-    wall: FloatArray
-    time: FloatArray
-    value: FloatArray
-    cap: FloatArray
-    machine: IntArray
+    status: str
+    detail: str
+    runs: int
+    configuration: str
+    instance: str
+    command: str
+    stdout: str
+    stderr: str
 
 
 class Journal:
-    """An open journal; `Journal.read` and `Journal.write` open one. A context manager."""
+    """An open journal; `Journal.read` and `Journal.write` open one. A context manager.
 
-    path: Path
-    kind: Kind
-    question: Mapping[str, Any]
+    Attributes
+    ----------
+    path, kind
+        The file, and the command that made it: "gather", "configure" or "validate".
+    question
+        What was asked: the scenario's fingerprint and the settings that must stay.
+    set_aside
+        Where an earlier, unusable attempt was moved when this journal was opened.
+
+    Examples
+    --------
+    >>> scenario = tc.Scenario.read("scenario.toml")
+    >>> _ = tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=1)
+    >>> with tc.Journal.read("runs.db") as journal:
+    ...     print(journal.matrix().shape)
+    ...
+    (3, 2, 1)
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+        self.path = path
+        self.kind: Kind = "gather"
+        self.question: Mapping[str, Any] = {}
+        self.set_aside: Path | None = None
+        self._connection, self._lock = connection, lock
+        self._numbers: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
+        self._machines: dict[Machine, int] = {}
+        self._waiting: list[tuple[int, int, str, str]] = []
+        self._events = self._rows = 0
+        self._room: int | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Journal":
-        """Open a journal for reading, also one that is being written. Changes no file."""
-        raise NotImplementedError
+        """Open a journal for reading, also one that is being written. Changes nothing."""
+        path = Path(path)
+        journal = cls(path, store.open_reading(path), None)
+        try:
+            journal._identify()
+        except BaseException:
+            journal.close()
+            raise
+        return journal
 
     @classmethod
     def write(
@@ -72,53 +125,315 @@ class Journal:
         path: str | os.PathLike[str],
         scenario: "Scenario",
         kind: Kind,
-        question: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        *,
+        start_over: bool = False,
     ) -> "Journal":
         """Open a journal for writing, or begin one.
 
-        `question` holds the settings that must stay (JSON values; without budget, workers, pool
-        and added instances). It is stored with the scenario's fingerprint and compared on resume.
+        Parameters
+        ----------
+        scenario, kind, settings
+            What is asked: `settings` are JSON values that must stay (without budget, workers, pool
+            and added instances). An existing journal must have been asked the same.
+        start_over
+            Whether an attempt whose first runs all failed is moved aside, since the scenario is
+            taken to be mended.
         """
-        raise NotImplementedError
+        path = Path(path)
+        connection, lock, begun = store.open_writing(path)
+        journal = cls(path, connection, lock)
+        try:
+            with store.sqlite_errors(path):
+                if begun and start_over and journal._is_unusable():
+                    journal.set_aside, begun = store.set_aside(connection, path), False
+            journal._begin(scenario, kind, settings, begun)
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    def _identify(self) -> None:
+        with self._damage():
+            self.kind = json.loads(self.noted("kind") or "null")
+            self.question = json.loads(self.noted("question") or "{}")
+            if self.kind not in store.KINDS:
+                raise ValueError("it says nothing of the command that made it")
+            self._rows = self._number("SELECT coalesce(max(id), 0) FROM runs")
+            self._events = self._number("SELECT coalesce(max(id), 0) FROM events")
+
+    def _begin(
+        self, scenario: "Scenario", kind: Kind, settings: Mapping[str, Any], begun: bool
+    ) -> None:
+        """Compare with what the journal was begun with, or begin it."""
+        if begun:
+            self._identify()
+            if self.kind != kind:
+                raise InputError(
+                    f"{self.path}: this journal was created by `{self.kind}`. Name another."
+                )
+        now = question.record(scenario.fingerprint(), settings, self.question)
+        metric = scenario.metric.model_dump_json()
+        # Before the first run nothing can be mixed: the scenario may be mended.
+        if not begun or (now != self.question and not self._rows):
+            with self._transaction():
+                store.empty(self._connection)
+                store.create(self._connection)
+                self._put("kind", json.dumps(kind))
+                self._put("scenario", scenario.name)
+                self._put("question", json.dumps(now))
+                self._put("metric", metric)
+            self.kind, self.question, self._events, self._rows = kind, now, 0, 0
+            return
+        question.refuse_changes(self.path, self.question, now)
+        if metric != self.noted("metric"):
+            self.note("metric", metric)
+
+    def _is_unusable(self) -> bool:
+        """Whether the campaign was stopped by its first runs, and no run followed."""
+        rows = self._number("SELECT coalesce(max(id), 0) FROM runs")
+        query = "SELECT kind, after FROM events ORDER BY id DESC LIMIT 1"
+        last = self._connection.execute(query).fetchone()
+        return last == (UNUSABLE, rows) and rows <= SET_ASIDE
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the journal holds no run and no event."""
+        return not self._rows and not self._events
+
+    # Writing
 
     def enter(
         self, configurations: Iterable["Configuration"] = (), instances: Iterable[Instance] = ()
     ) -> None:
-        """Take in configurations and instances; those that are there already must be the same."""
-        raise NotImplementedError
+        """Take in configurations and instances; a known instance must have the same content."""
+        with self._transaction():
+            self._connection.executemany(
+                'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)',
+                [(listed.name, json.dumps(dict(listed.values))) for listed in configurations],
+            )
+            known = dict(self._connection.execute("SELECT name, digest FROM instances"))
+            for instance in instances:
+                digest = _digest(instance)
+                if known.get(instance.name, digest) != digest:
+                    raise InputError(
+                        f"{self.path}: instance {instance.name!r} has changed since its runs were "
+                        "made. Put the old one back, or name another journal."
+                    )
+                self._connection.execute(
+                    "INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)",
+                    (instance.name, digest, json.dumps(dict(instance.extras))),
+                )
 
     def add(self, finished: Iterable["Finished"]) -> None:
         """Write finished runs, and events not yet written; on disk when this returns."""
-        raise NotImplementedError
+        ended = datetime.now(UTC).isoformat(timespec="seconds")
+        before = self._rows
+        try:
+            with self._transaction():
+                for run in finished:
+                    self._add(run, ended)
+        except BaseException:
+            self._rows, self._room = before, None
+            raise
+
+    def _add(self, run: "Finished", ended: str) -> None:
+        task, outcome = run.task, run.outcome
+        values = (
+            self.number("configurations", task.configuration.name),
+            self.number("instances", task.instance.name),
+            task.number,
+            task.seed,
+            outcome.cap,
+            int(outcome.status),
+            self._machine(run.machine),
+            ended,
+            *MEASURED(outcome),
+        )
+        names = ", ".join((*COLUMNS, *MEASURES))
+        self._connection.execute(
+            f"INSERT INTO runs (id, {names}) VALUES ({', '.join('?' * (1 + len(values)))})",  # noqa: S608
+            (self._rows + 1, *values),
+        )
+        self._rows += 1
+        if outcome.command:
+            self._keep(outcome.command, outcome.stdout, outcome.stderr)
+
+    def _keep(self, command: str, stdout: bytes, stderr: bytes) -> None:
+        """Keep the output of the latest run while there is room."""
+        if self._room is None:
+            used = "SELECT coalesce(sum(length(stdout) + length(stderr)), 0) FROM outputs"
+            self._room = MOST_OUTPUT - self._number(used)
+        if len(stdout) + len(stderr) <= self._room:
+            self._room -= len(stdout) + len(stderr)
+            self._connection.execute(
+                "INSERT INTO outputs VALUES (?, ?, ?, ?)", (self._rows, command, stdout, stderr)
+            )
 
     def event(self, kind: str, data: Any = None, *, commit: bool = False) -> int:
-        """Record a decision; it is on disk with the next `add` or `commit`. Returns its number."""
-        raise NotImplementedError
+        """Record a decision; on disk with the next `add`, `enter`, `note` or `commit=True`.
 
-    def events(self, kind: str | None = None) -> list[Event]:
-        """Recorded decisions in their order, of one kind or all."""
-        raise NotImplementedError
+        Returns its number.
+        """
+        self._events += 1
+        self._waiting.append((self._events, self._rows, kind, json.dumps(data)))
+        if commit:
+            with self._transaction():
+                pass
+        return self._events
+
+    def note(self, key: str, value: str | bytes) -> None:
+        """Keep a text or bytes beside the runs, replacing what was there."""
+        with self._transaction():
+            self._put(key, value)
+
+    def number(self, table: str, name: str) -> int:
+        """The number of a configuration or an instance."""
+        known = self._numbers[table]
+        if name not in known:
+            known |= dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608
+        return known[name]
+
+    def _machine(self, machine: Machine) -> int:
+        if machine not in self._machines:
+            facts, names = astuple(machine), ", ".join(MACHINE)
+            self._connection.execute(
+                f"INSERT OR IGNORE INTO machines ({names}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608
+                facts,
+            )
+            query = f"SELECT id FROM machines WHERE ({names}) = (?, ?, ?, ?, ?)"  # noqa: S608
+            self._machines[machine] = self._connection.execute(query, facts).fetchone()[0]
+        return self._machines[machine]
+
+    def _put(self, key: str, value: str | bytes) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Commit everything done inside and the waiting events, or nothing."""
+        with store.sqlite_errors(self.path):
+            try:
+                with store.transaction(self._connection):
+                    if self._waiting:
+                        self._connection.executemany(
+                            "INSERT INTO events VALUES (?, ?, ?, ?)", self._waiting
+                        )
+                    yield
+            except BaseException:
+                # What was entered in the transaction is gone.
+                self._machines.clear()
+                for known in self._numbers.values():
+                    known.clear()
+                raise
+            self._waiting.clear()
+
+    # Reading
+
+    def events(self, *kinds: str) -> list[Event]:
+        """Recorded decisions in their order, of some kinds or all."""
+        chosen = f" WHERE kind IN ({','.join('?' * len(kinds))})" if kinds else ""
+        with self._damage():
+            rows = self._connection.execute(
+                f"SELECT id, after, kind, data FROM events{chosen} ORDER BY id",  # noqa: S608
+                kinds,
+            ).fetchall()
+            rows += [row for row in self._waiting if not kinds or row[2] in kinds]
+            return [Event(*row[:3], json.loads(row[3])) for row in rows]
 
     @property
     def decisions(self) -> int:
-        """The number of events: generators are seeded by (seed, decisions)."""
-        raise NotImplementedError
+        """The number of events so far: random generators are seeded by (seed, decisions)."""
+        return self._events
+
+    def noted(self, key: str) -> Any:
+        """What `note` kept; None where nothing was."""
+        with store.sqlite_errors(self.path):
+            query = "SELECT value FROM meta WHERE key = ?"
+            row = self._connection.execute(query, (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def scenario(self) -> str:
+        """The name of the scenario."""
+        return str(self.noted("scenario"))
+
+    def settings(self) -> dict[str, Any]:
+        """The settings the campaign was begun with."""
+        return dict(self.question.get("settings", {}))
+
+    def configurations(self) -> dict[str, dict[str, Any]]:
+        """The values of every configuration, by name, in order of entry."""
+        with self._damage():
+            rows = self._connection.execute(
+                'SELECT name, "values" FROM configurations ORDER BY id'
+            ).fetchall()
+            return {name: json.loads(values) for name, values in rows}
+
+    def instances(self) -> dict[str, dict[str, str]]:
+        """The extra columns of every instance, by name, in order of entry."""
+        with self._damage():
+            rows = self._connection.execute("SELECT name, extras FROM instances ORDER BY id")
+            return {name: dict(json.loads(extras)) for name, extras in rows.fetchall()}
+
+    def families(self, instances: Sequence[str]) -> list[str] | None:
+        """The family of each instance, where all have one."""
+        extras = self.instances()
+        families = [str(extras.get(name, {}).get(FAMILY, "")) for name in instances]
+        return families if all(families) else None
+
+    def machines(self) -> list[Machine]:
+        """Where runs were made; `RunTable.machine` counts them from 1."""
+        with self._damage():
+            query = f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id"  # noqa: S608
+            rows = self._connection.execute(query).fetchall()
+            return [Machine(**dict(zip(MACHINE, row, strict=True))) for row in rows]
+
+    def failures(self) -> list[Failure]:
+        """Failed runs by cause, the most frequent first, with the output of the latest of each."""
+        # Beside max(), SQLite takes the other columns from the row that has it.
+        query = """
+            SELECT r.status, r.detail, count(*), c.name, i.name, ifnull(o.command, ''),
+                ifnull(o.stdout, x''), ifnull(o.stderr, x''),
+                max(CASE WHEN o.run IS NULL THEN 0 ELSE r.id END)
+            FROM runs r JOIN configurations c ON c.id = r.configuration
+                JOIN instances i ON i.id = r.instance LEFT JOIN outputs o ON o.run = r.id
+            WHERE r.status NOT IN (?, ?, ?) GROUP BY r.status, r.detail
+            ORDER BY count(*) DESC, r.status, r.detail"""
+        usual = (int(Status.SOLVED), int(Status.TIMEOUT), int(Status.CENSORED))
+        with self._damage():
+            rows = self._connection.execute(query, usual).fetchall()
+            return [
+                Failure(
+                    status=Status(status).label,
+                    detail=detail,
+                    runs=runs,
+                    configuration=configuration,
+                    instance=instance,
+                    command=command,
+                    stdout=bytes(stdout).decode("utf-8", "replace"),
+                    stderr=bytes(stderr).decode("utf-8", "replace"),
+                )
+                for status, detail, runs, configuration, instance, command, stdout, stderr, _ in rows
+            ]
 
     def table(self) -> RunTable:
         """All runs that count, as columns."""
-        raise NotImplementedError
+        with self._damage():
+            self._connection.execute("BEGIN")
+            try:
+                return read_table(self._connection)
+            finally:
+                self._connection.execute("ROLLBACK")
 
-    def configurations(self) -> dict[str, dict[str, Any]]:
-        """The values of every configuration, by name."""
-        raise NotImplementedError
+    def metric(self, *, par: float | None = None, cutoff: float | None = None) -> "Metric":
+        """The scenario's metric; or PARk with another factor or a lower cutoff."""
+        from truecost.running.metric import Metric
 
-    def machines(self) -> list[Machine]:
-        """Where runs were made."""
-        raise NotImplementedError
-
-    def metric(self) -> "Metric":
-        """The scenario's metric."""
-        raise NotImplementedError
+        with self._damage():
+            metric = Metric.model_validate_json(self.noted("metric") or "{}")
+        if par is None and cutoff is None:
+            return metric
+        limits = self.question["scenario"]["limits"]
+        return metric.changed(limits, par=par, cutoff=cutoff)
 
     def matrix(
         self,
@@ -126,20 +441,72 @@ class Journal:
         instances: Sequence[str] | None = None,
         configurations: Sequence[str] | None = None,
         metric: "Metric | None" = None,
-    ) -> "CostMatrix":
-        """Costs of all recorded runs, or of those on some instances or configurations."""
-        raise NotImplementedError
+        table: RunTable | None = None,
+    ) -> CostMatrix:
+        """Costs of the recorded runs, or of those on some instances or of some configurations.
 
-    def log(self) -> "Log":
-        """The runs and plans as every reader of logs takes them."""
-        raise NotImplementedError
+        Rows and columns are in the order asked for; those without a run are left out. `metric`:
+        another than the scenario's. `table`: for callers that have read it.
+        """
+        table = self.table() if table is None else table
+        keep = np.ones(len(table), dtype=bool)
+        for names, listed, column in (
+            (instances, table.instances, table.instance),
+            (configurations, table.configurations, table.configuration),
+        ):
+            if names is not None:
+                wanted = set(names)
+                keep &= np.array([name in wanted for name in listed], dtype=bool)[column]
+        if not keep.any():
+            raise InputError(f"{self.path}: no runs yet.")
+        with prefixed(self.path):
+            matrix = cost_matrix(
+                table, keep, self.metric() if metric is None else metric, configurations, instances
+            )
+        families = self.families(matrix.instances)
+        return matrix if families is None else matrix.replace(families=families)
+
+    def log(self, *, par: float | None = None, cutoff: float | None = None) -> "Log":
+        """Runs, plans and parameters as importers give them, for `judge.assess`."""
+        from truecost.journal.logs import log_of
+
+        return log_of(self, self.metric(par=par, cutoff=cutoff))
 
     def close(self) -> None:
-        """Close the file."""
-        raise NotImplementedError
+        """Write waiting events and close the file."""
+        try:
+            if self._waiting and self._lock is not None:
+                with contextlib.suppress(InputError), self._transaction():
+                    pass
+        finally:
+            self._connection.close()
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+
+    def _number(self, query: str) -> int:
+        return int(self._connection.execute(query).fetchone()[0])
+
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Name the file where SQLite accepted values that truecost never writes."""
+        with store.sqlite_errors(self.path):
+            try:
+                yield
+            except InputError:
+                raise
+            except (TypeError, ValueError, OverflowError, IndexError, KeyError) as error:
+                raise InputError(f"{self.path}: the journal is damaged ({error}).") from error
 
     def __enter__(self) -> "Journal":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _digest(instance: Instance) -> str:
+    try:
+        return instance.digest()
+    except OSError as error:
+        raise InputError(f"instance {instance.name!r}: {error.strerror or error}.") from error

@@ -1,0 +1,249 @@
+"""A journal as a file: its schema, how it is opened, its one writer, and SQLite's errors in words."""
+
+import contextlib
+import os
+import sqlite3
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+from truecost.errors import InputError
+from truecost.runs import Status
+
+HEADER = b"SQLite format 3\0"
+APPLICATION = 0x74727563  # "truc"
+VERSION = 40
+Kind = Literal["gather", "configure", "validate"]
+# SQLite locks bytes around 2^30; this one is ours and says that somebody writes.
+LOCKED_BYTE = 2**62
+# Events say what was decided: plans, tests, proposals, eliminations, budgets and ends; `after` is
+# the number of rows in runs when they were recorded. Aborted runs are made again.
+SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE configurations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    "values" TEXT NOT NULL);
+CREATE TABLE instances (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
+    extras TEXT NOT NULL);
+CREATE TABLE machines (id INTEGER PRIMARY KEY, host TEXT, cpu TEXT, system TEXT, solver TEXT,
+    truecost TEXT, UNIQUE (host, cpu, system, solver, truecost));
+CREATE TABLE runs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL,
+    instance INTEGER NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL, cap REAL,
+    status INTEGER NOT NULL, cpu REAL NOT NULL, wall REAL NOT NULL, memory INTEGER NOT NULL,
+    exit_code INTEGER, time REAL, value REAL, detail TEXT NOT NULL, machine INTEGER NOT NULL,
+    ended TEXT NOT NULL);
+CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number)
+    WHERE status <> {int(Status.ABORTED)};
+CREATE TABLE outputs (run INTEGER PRIMARY KEY, command TEXT NOT NULL, stdout BLOB NOT NULL,
+    stderr BLOB NOT NULL);
+CREATE TABLE events (id INTEGER PRIMARY KEY, after INTEGER NOT NULL, kind TEXT NOT NULL,
+    data TEXT NOT NULL);
+CREATE TRIGGER runs_stay BEFORE DELETE ON runs
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER events_stay BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER events_are_final BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+"""
+
+
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a journal of truecost; SQLite files of others, such as Optuna's, are not."""
+    path = Path(path)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(72)
+    # The mark of a journal that is being written may still be in its write-ahead log.
+    ours = start[68:] == APPLICATION.to_bytes(4, "big") or Path(f"{path}-wal").exists()
+    return start.startswith(HEADER) and ours
+
+
+def open_reading(path: Path) -> sqlite3.Connection:
+    """Connect to a journal without changing it."""
+    _check_file(path)
+    # SQLite cannot read a closed file in write-ahead mode from a folder that cannot be written,
+    # unless it is told that nobody writes.
+    live = Path(f"{path}-wal").exists()
+    address = f"{path.absolute().as_uri()}?mode=ro{'' if live else '&immutable=1'}"
+    with sqlite_errors(path):
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
+        try:
+            connection.execute("PRAGMA trusted_schema = 0")
+            connection.execute("PRAGMA query_only = 1")
+            _check_schema(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def open_writing(path: Path) -> tuple[sqlite3.Connection, int, bool]:
+    """Connect to a journal as its only writer: connection, lock, and whether it was begun."""
+    if path.exists() and path.stat().st_size:
+        _check_file(path)
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}). Name a journal in another folder."
+        ) from error
+    connection = None
+    try:
+        _hold(lock, path)
+        with sqlite_errors(path):
+            # By its absolute path: ":memory:" is a name like any other here.
+            connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=30)
+            begun = bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+            if begun:
+                # Before the first change: other people's files stay as they are.
+                _check_schema(connection, path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # A commit is on the disk before it is answered.
+            connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        if connection is not None:
+            connection.close()
+        os.close(lock)
+        raise
+    return connection, lock, begun
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables; inside a transaction."""
+    for statement in _statements(SCHEMA):
+        connection.execute(statement)
+
+
+def empty(connection: sqlite3.Connection) -> None:
+    """Drop all tables; inside a transaction."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    for (table,) in connection.execute(tables).fetchall():
+        connection.execute(f"DROP TABLE {table}")
+
+
+def set_aside(connection: sqlite3.Connection, path: Path) -> Path:
+    """Copy a journal to a file beside it and empty it; returns the copy."""
+    number = 1
+    while (place := path.with_name(f"{path.name}.set-aside-{number}")).exists():
+        number += 1
+    with contextlib.closing(sqlite3.connect(place)) as copy:
+        connection.backup(copy)
+    with transaction(connection):
+        empty(connection)
+    return place
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit everything done inside, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # SQLite quotes what is damaged, which need not be text
+        raise InputError(f"{path}: the journal is damaged.") from error
+    except sqlite3.Error as error:
+        text = str(error)
+        if "disk is full" in text or "disk I/O" in text:
+            raise InputError(
+                f"{path}: {text}. Recorded runs are safe. Make room and start again."
+            ) from error
+        if "readonly" in text or "unable to open" in text:
+            raise InputError(
+                f"{path}: the journal needs a folder that can be written ({text})."
+            ) from error
+        if "locked" in text:
+            raise InputError(f"{path}: another program has locked the journal.") from error
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.IntegrityError | sqlite3.ProgrammingError
+        ):
+            raise InputError(f"{path}: the journal is damaged ({text}).") from error
+        raise
+
+
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        raise InputError(f"{path}: no such file.")
+    if path.is_dir():
+        raise InputError(f"{path}: a folder, not a journal.")
+    try:
+        known = is_journal(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    if not known:
+        raise InputError(f"{path}: not a journal of truecost. Name another file.")
+    if Path(f"{path}-journal").exists():
+        # SQLite would roll back, and change or delete files that the rollback journal names.
+        raise InputError(
+            f"{path}: truecost never leaves a file {path.name}-journal beside a journal. Move it "
+            "away first."
+        )
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse other applications and versions, and tables, views and triggers that are not ours."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise InputError(f"{path}: not a journal of truecost, but another SQLite file.")
+    if version != VERSION:
+        raise InputError(
+            f"{path}: a journal of {'a later' if version > VERSION else 'an earlier'} version of "
+            "truecost. Read it with that version."
+        )
+    with contextlib.closing(sqlite3.connect(":memory:")) as ours:
+        create(ours)
+        expected = _objects(ours)
+    if (present := _objects(connection)) != expected:
+        names = sorted({key[1] for key, _ in present.items() ^ expected.items()})
+        raise InputError(f"{path}: not as truecost writes a journal (see {names[0]!r:.60}).")
+
+
+def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """The SQL of everything in a database, however it is broken into lines."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 1000").fetchall()
+    return {(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows}
+
+
+def _statements(script: str) -> Iterator[str]:
+    # executescript would end the transaction they belong to.
+    waiting = ""
+    for line in script.strip().splitlines():
+        waiting += line + "\n"
+        if sqlite3.complete_statement(waiting):
+            yield waiting
+            waiting = ""
+
+
+def _hold(handle: int, path: Path) -> None:
+    """Lock an opened journal until it is closed; refuse one that somebody else writes to."""
+    # The lock belongs to this opened file, not to the process: closing SQLite's does not undo it.
+    # Only Linux has it, and journals are also read elsewhere.
+    import fcntl
+
+    lock = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0)
+    try:
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, lock)
+    except OSError as error:
+        raise InputError(
+            f"{path}: another truecost is writing to this journal. Wait for it, or name another."
+        ) from error
+
+
+KINDS: tuple[str, ...] = get_args(Kind)
