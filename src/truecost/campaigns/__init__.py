@@ -1,0 +1,1 @@
+"""Making runs: gather, configure and validate."""

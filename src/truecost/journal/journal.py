@@ -175,7 +175,7 @@ class Journal:
         now = question.record(scenario.fingerprint(), settings, self.question)
         metric = scenario.metric.model_dump_json()
         # Before the first run nothing can be mixed: the scenario may be mended.
-        if not begun or (now != self.question and not self._rows):
+        if not begun or (now != self.question and not self._has_runs()):
             with self._transaction():
                 store.empty(self._connection)
                 store.create(self._connection)
@@ -195,6 +195,11 @@ class Journal:
         query = "SELECT kind, after FROM events ORDER BY id DESC LIMIT 1"
         last = self._connection.execute(query).fetchone()
         return last == (UNUSABLE, rows) and rows <= SET_ASIDE
+
+    def _has_runs(self) -> bool:
+        """Whether a run counts; aborted ones are made again."""
+        aborted = int(Status.ABORTED)
+        return bool(self._number(f"SELECT EXISTS (SELECT 1 FROM runs WHERE status <> {aborted})"))  # noqa: S608
 
     @property
     def is_blank(self) -> bool:
@@ -406,13 +411,13 @@ class Journal:
                     status=Status(status).label,
                     detail=detail,
                     runs=runs,
-                    configuration=configuration,
-                    instance=instance,
+                    configuration=who,
+                    instance=where,
                     command=command,
                     stdout=bytes(stdout).decode("utf-8", "replace"),
                     stderr=bytes(stderr).decode("utf-8", "replace"),
                 )
-                for status, detail, runs, configuration, instance, command, stdout, stderr, _ in rows
+                for status, detail, runs, who, where, command, stdout, stderr, _ in rows
             ]
 
     def table(self) -> RunTable:

@@ -1,4 +1,4 @@
-"""A journal as a file: its schema, how it is opened, its one writer, and SQLite's errors in words."""
+"""A journal as a file: its schema, how it is opened, its one writer, and SQLite's errors."""
 
 import contextlib
 import os
@@ -52,7 +52,7 @@ PRAGMA user_version = {VERSION};
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a journal of truecost; SQLite files of others, such as Optuna's, are not."""
+    """Whether a file is a journal of truecost, not another SQLite file such as Optuna's."""
     path = Path(path)
     if not path.is_file():
         return False

@@ -146,7 +146,7 @@ def cost_matrix(
             listed[column[outside[0]]] for listed, column in zip(names, places, strict=True)
         )
         raise InputError(
-            f"configuration {who!r} on instance {where_!r} cost {costs[outside[0]]:g}, which is "
+            f"configuration {who!r} on instance {place!r} cost {costs[first]:g}, which is "
             f"not between low = {low:g} and high = {high:g}. Correct them under [metric] and run "
             "the same command; no run is lost."
         )
