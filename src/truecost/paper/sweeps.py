@@ -1,0 +1,271 @@
+"""The error against m, N and K over random splits, and the errors of the estimators by simulation.
+
+An estimation error u − û is signed: positive where training looked too good. The uniform error is
+the largest of all configurations, the selection error that of the configuration with the lowest
+training cost.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truecost.arrays import FloatArray, IntArray
+from truecost.errors import check_choice, check_share
+from truecost.matrix import CostMatrix
+from truecost.paper.exact import Estimator, cell_means, defined_on, subset_weights
+from truecost.paper.fit import FORMULAS, Kind
+from truecost.paper.splits import TIE, Floats, Progress, Stored, cumulative_means, in_processes
+from truecost.stats.random import Rng, generator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CURVES = ("uniform", "selection", "training", "test")
+# S° of distinct pairs has its closed form; the paper's figure has these three.
+SIMULATED: tuple[Estimator, ...] = ("even", "concentrated", "scattered")
+# Thresholds at which a distribution over m-subsets is counted, and how far they go into each tail.
+THRESHOLDS = 400
+
+
+def sweep(
+    matrix: CostMatrix,
+    kind: Kind,
+    *,
+    splits: int = 2500,
+    rng: Rng = None,
+    delta: float = 0.05,
+    train: int | None = None,
+    test: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> "pd.DataFrame":
+    """The error against m, N or K, one row for each value.
+
+    Parameters
+    ----------
+    matrix
+        At least one run of every configuration on every instance; with missing runs, N ends where
+        the first cell has no more.
+    kind
+        "m": 1 … M configurations, all runs, expectations over all m-subsets. "n": 1 … R·K runs,
+        each N a prefix of one even schedule (S*) of every configuration. "k": 1 … K instances, a
+        growing prefix of the training set, all runs.
+    splits, rng
+        The number of random splits, and where they come from.
+    delta
+        The quantiles are at 1 − delta.
+    train, test
+        K and T; half of the instances each if not given.
+    workers
+        Processes; one per core if not given. The results do not depend on it.
+    progress
+        Called with the number of splits just finished.
+
+    Returns
+    -------
+    DataFrame
+        `m`, `k`, `n` (configurations, training instances, runs of each configuration); the means
+        over splits of `uniform` and `selection` error and of `training` and `test` cost of the
+        selected configuration, each with its standard error `…_se`; `uniform_q` and `selection_q`,
+        the errors that 1 − delta of the splits stay below. Equal training costs share the
+        selection.
+    """
+    check_choice("kind", kind, FORMULAS)
+    check_share(delta)
+    stored = Stored.of(matrix, train, test)
+    configurations, most = matrix.shape[0], stored.fewest * stored.train
+    rows = {"m": configurations, "n": most, "k": stored.train}[kind]
+    sizes: dict[str, IntArray | int] = {"m": configurations, "k": stored.train, "n": most}
+    sizes[kind] = values = np.arange(1, rows + 1)
+    if kind == "k":
+        sizes["n"] = values * stored.fewest
+    if kind == "m":
+        curves = _over_subsets(matrix, stored, splits, rng, delta)
+        if progress is not None:
+            progress(splits)
+    else:
+        function = partial({"n": _n_split, "k": _k_split}[kind], stored)
+        errors = in_processes(function, splits=splits, rng=rng, workers=workers, progress=progress)
+        curves = _over_splits(errors, delta)
+    import pandas as pd
+
+    return pd.DataFrame({**sizes, **curves}, index=range(rows))
+
+
+def compare_estimators(
+    matrix: CostMatrix,
+    runs: IntArray,
+    *,
+    splits: int = 2500,
+    rng: Rng = None,
+    train: int | None = None,
+    test: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> "pd.DataFrame":
+    """The absolute error |û − u| of S*, S† and S° at these N, each a prefix of one schedule.
+
+    `exact.mean_squared_error` has the squared error without simulation.
+
+    Returns
+    -------
+    DataFrame
+        A row for each estimator and N: `absolute`, the mean over configurations and splits; `spread`,
+        its standard deviation over splits; `se`, the standard error; `squared`.
+    """
+    import pandas as pd
+
+    stored = Stored.of(matrix, train, test)
+    numbers = np.asarray(runs, dtype=np.int64)
+    estimators = [name for name in defined_on(matrix) if name in SIMULATED]
+    function = partial(_estimators_split, stored, estimators, numbers)
+    errors = in_processes(function, splits=splits, rng=rng, workers=workers, progress=progress)
+    parts = []
+    for place, estimator in enumerate(estimators):
+        absolute, squared = errors[:, place].astype(np.float64).transpose(1, 0, 2)
+        spread = absolute.std(axis=0, ddof=1)
+        columns = {"absolute": absolute.mean(axis=0), "spread": spread}
+        columns |= {"se": spread / np.sqrt(splits), "squared": squared.mean(axis=0)}
+        parts.append(pd.DataFrame({"estimator": estimator, "k": stored.train, "n": numbers, **columns}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _n_split(stored: Stored, rng: np.random.Generator) -> Floats:
+    train, test = stored.split(rng)
+    ordered = stored.in_order(rng, train, "even", stored.fewest * stored.train)
+    return _errors(cumulative_means(ordered), stored.truth(test), axis=0)
+
+
+def _k_split(stored: Stored, rng: np.random.Generator) -> Floats:
+    train, test = stored.split(rng)
+    means = stored.by_instance.take(train, axis=0)
+    # Row by row: a cumulative sum down the columns takes twice as long.
+    for before, row in pairwise(means):
+        row += before
+    means *= (1 / np.arange(1, train.size + 1, dtype=np.float32))[:, np.newaxis]
+    return _errors(means, stored.truth(test), axis=1)
+
+
+def _estimators_split(
+    stored: Stored, estimators: list[Estimator], runs: IntArray, rng: np.random.Generator
+) -> Floats:
+    """Mean absolute and squared error over configurations, (estimators, 2, N)."""
+    train, test = stored.split(rng)
+    truth = stored.truth(test)[:, np.newaxis]
+    out = np.empty((len(estimators), 2, runs.size), np.float32)
+    for place, estimator in enumerate(estimators):
+        ordered = stored.in_order(rng, train, estimator, int(runs.max()))
+        errors = cumulative_means(ordered)[:, runs - 1] - truth
+        out[place] = np.abs(errors).mean(axis=0), (errors**2).mean(axis=0)
+    return out
+
+
+def _errors(costs: Floats, truth: Floats, axis: int) -> Floats:
+    """Uniform error, selection error and lowest training cost at every value, from training costs
+    with the configurations along this axis; overwrites them.
+    """
+    least = costs.min(axis=axis)
+    # Sums of equal costs in different orders differ in their last digits.
+    equal = costs <= np.expand_dims(least + TIE * np.abs(least), axis)
+    places = np.unravel_index(np.flatnonzero(equal), equal.shape)
+    tied, values = places[axis], places[1 - axis]
+    chosen = np.bincount(values, truth[tied] - costs[places]) / np.bincount(values)
+    np.subtract(np.expand_dims(truth, 1 - axis), costs, out=costs)
+    return np.stack([costs.max(axis=axis), chosen, least]).astype(np.float32)
+
+
+def _over_splits(errors: Floats, delta: float) -> dict[str, FloatArray]:
+    """The curves from the uniform error, selection error and lowest training cost of each split."""
+    uniform, selection, training = errors.astype(np.float64).transpose(1, 0, 2)
+    named = dict(zip(CURVES, (uniform, selection, training, training + selection), strict=True))
+    curves = _means(named)
+    place = _place(len(errors), delta)
+    for name in ("uniform", "selection"):
+        curves[f"{name}_q"] = np.partition(named[name], place, axis=0)[place]
+    return curves
+
+
+def _over_subsets(
+    matrix: CostMatrix, stored: Stored, splits: int, rng: Rng, delta: float
+) -> dict[str, FloatArray]:
+    """The curves over all m-subsets of every split, without drawing any: the expected error of a
+    random subset is a weighted sum of sorted errors.
+    """
+    means = cell_means(matrix.exact_costs(), matrix.counts()).T
+    configurations, instances = means.shape[1], means.shape[0]
+    order = generator(rng).permuted(np.broadcast_to(np.arange(instances), (splits, instances)), axis=1)
+    training, tests = (
+        _mean_over(means, places)
+        for places in (order[:, : stored.train], order[:, stored.train :][:, : stored.test])
+    )
+    errors = np.sort(tests - training, axis=1)
+    by_cost = np.argsort(training, axis=1)
+    costs = np.take_along_axis(training, by_cost, axis=1)
+    chosen = np.take_along_axis(tests, by_cost, axis=1) - costs
+    _average_ties(costs, chosen)
+    largest = subset_weights(configurations, np.arange(1, configurations + 1))
+    least = np.ascontiguousarray(largest[:, ::-1])
+    uniform, selection, cost = errors @ largest.T, chosen @ least.T, costs @ least.T
+    curves = _means(dict(zip(CURVES, (uniform, selection, cost, cost + selection), strict=True)))
+    curves["uniform_q"] = _mixture_quantile(errors, largest, 1 - delta)
+    curves["selection_q"] = _mixture_quantile(chosen, least, 1 - delta)
+    return curves
+
+
+def _mean_over(means: FloatArray, places: IntArray) -> FloatArray:
+    """Means over the instances of every split, (splits, M), as a product with a 0/1 matrix."""
+    mask = np.zeros((len(places), len(means)))
+    np.put_along_axis(mask, places, 1.0, axis=1)
+    return np.asarray(mask @ means / places.shape[1])
+
+
+def _average_ties(costs: FloatArray, values: FloatArray) -> None:
+    """Average the values of equal costs in every row of sorted costs, in place: which of the equal
+    ones would be selected is a matter of chance.
+    """
+    # Equal costs may differ in their last digits after a product of matrices.
+    tied = np.diff(costs, axis=1) <= 1e-12 * np.abs(costs[:, 1:])
+    if not tied.any():
+        return
+    starts = np.concatenate([np.ones((len(costs), 1), bool), ~tied], axis=1)
+    groups = np.cumsum(starts) - 1
+    values[:] = (np.bincount(groups, values.ravel()) / np.bincount(groups))[groups].reshape(
+        values.shape
+    )
+
+
+def _mixture_quantile(values: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+    """The quantile over splits and m-subsets for every row of weights, where the value at a place
+    of a split has the weight of the place.
+
+    Taken among thresholds that grow denser towards both ends, where the largest of many lie.
+    """
+    pooled = np.sort(values, axis=None)
+    tail = np.geomspace(1, pooled.size / 2, THRESHOLDS).astype(np.int64) - 1
+    thresholds = np.unique(np.concatenate([pooled[tail], pooled[-1 - tail]]))
+    ranks = np.searchsorted(thresholds, values)
+    places = values.shape[1]
+    counts = np.bincount(
+        (ranks + len(thresholds) * np.arange(places)).ravel(), minlength=len(thresholds) * places
+    ).reshape(places, len(thresholds))
+    # The share of the mixture at or below each threshold: (m, thresholds).
+    share = weights @ np.cumsum(counts, axis=1) / len(values)
+    return np.asarray(thresholds[(share >= level - 1e-9).argmax(axis=1)])
+
+
+def _means(curves: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The means over splits and their standard errors."""
+    columns = {}
+    for name, values in curves.items():
+        columns[name] = values.mean(axis=0)
+        columns[f"{name}_se"] = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return columns
+
+
+def _place(splits: int, delta: float) -> int:
+    """Where the quantile stands in order: the first value that 1 − delta of the splits reach."""
+    # Rounded, since 0.95·20 is a little above 19 in floating point.
+    return max(int(np.ceil(round((1 - delta) * splits, 9))) - 1, 0)
