@@ -135,4 +135,4 @@ def _families(column: "pd.Series[Any]", places: Any, instances: list[str]) -> li
         raise InputError(
             f"Instance {instances[places[row]]!r} has two families. Give it one in all rows."
         )
-    return [str(labels[code]) for code in families]
+    return [str(labels[code]) for code in families.tolist()]

@@ -1,7 +1,7 @@
 """A log: training runs, test runs, and everything else that is known about them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from truecost.errors import InputError
@@ -115,6 +115,10 @@ class Log:
     cost_unit: str = ""
     maximised: bool = False
     caveats: tuple[Caveat, ...] = ()
+
+    def replace(self, **changes: Any) -> "Log":
+        """The same log with other values of these fields."""
+        return replace(self, **changes)
 
     def __repr__(self) -> str:
         configurations, instances, runs = self.runs.shape
