@@ -38,8 +38,7 @@ def none_came_through(scenario: "Scenario", failed: "list[Finished]") -> str:
         kinds.setdefault(fault(scenario.metric, run.outcome) or "failed", []).append(run)
     most = sorted(kinds.items(), key=lambda item: -len(item[1]))
     reasons = ", ".join(
-        f"{len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})"
-        for kind, runs in most
+        f"{len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})" for kind, runs in most
     )
     return (
         f"The first {counted(len(failed), 'run')} all failed: {reasons}. {_by_hand(most[0][1][0])}"

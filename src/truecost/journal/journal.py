@@ -343,7 +343,7 @@ class Journal:
                 kinds,
             ).fetchall()
             rows += [row for row in self._waiting if not kinds or row[2] in kinds]
-            return [Event(*row[:3], json.loads(row[3])) for row in rows]
+            return [Event(*place, json.loads(data)) for *place, data in rows]
 
     @property
     def decisions(self) -> int:

@@ -142,9 +142,8 @@ def cost_matrix(
     costs, status = metric.costs(table.status[keep], *(column[keep] for column in measures))
     low, high = metric.range()
     if len(outside := np.flatnonzero((costs < low) | (costs > high))):
-        who, where_ = (
-            listed[column[outside[0]]] for listed, column in zip(names, places, strict=True)
-        )
+        first = outside[0]
+        who, place = names[0][places[0][first]], names[1][places[1][first]]
         raise InputError(
             f"configuration {who!r} on instance {place!r} cost {costs[first]:g}, which is "
             f"not between low = {low:g} and high = {high:g}. Correct them under [metric] and run "
