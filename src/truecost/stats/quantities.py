@@ -1,30 +1,74 @@
-"""What statements are about: runs → one number per unit (SIGNATURES FIRST)."""
+"""What statements are about: each quantity turns runs into one number per unit, in [0, 1].
+
+| quantity | value | number of a unit |
+| --- | --- | --- |
+| mean | E[cost], a failed run at penalty × cutoff | mean cost of its runs |
+| difference | u(winner) − u(default) | difference of mean costs |
+| margin | (1 + x)·u(default) − u(winner) | the same of its mean costs |
+| wins | P(winner < default) + ½ P(tie) | share of its pairs of runs, ties ½ |
+| solved | P(solved) | share of its runs that are solved |
+| solved difference | P(winner solves) − P(default solves) | difference of those shares |
+| median speed-up | median of default/winner | ratio of the first run of each |
+| geometric speed-up | exp E log((default + s)/(winner + s)) | mean of the log ratios |
+
+A difference is good for the winner where it is negative; margins, wins, shares and speed-ups are
+good where they are large. Families count with the mean of their instances (`Numbers.by_family`); on
+a single instance each run is a unit (one row of one run). To add a quantity, add one function.
+"""
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-from numpy.typing import ArrayLike
+import numpy as np
 
-from truecost.arrays import BoolArray, FloatArray
+from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.errors import InputError
+from truecost.stats import betting, exact
 from truecost.stats.random import Rng
+
+# Seconds added to both times of a geometric speed-up, as in MIP benchmarks, and the largest part of
+# the cutoff that they may be.
+SHIFT, SHIFT_SHARE = 10.0, 0.2
+# Running times below so many seconds count as this much in ratios.
+CLOCK = 0.01
+
+Method = Literal["betting", "binomial", "signs", "median"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Runs:
-    """Runs of one configuration in unit order: costs (n, R), NaN missing, and which failed (n, R).
+    """Runs of one configuration, one row per instance in betting order.
 
-    `failed`: every run that was not solved; False where there is no run. Costs of failed runs are
-    not used where `Scale.cutoff` is known (the penalty is).
+    Attributes
+    ----------
+    costs
+        (n, R), NaN where there is no run; seconds of solved runs where costs are running times.
+    failed
+        (n, R), every run that was not solved.
+    seeds
+        (n, R), where both configurations may have been run with the same seeds.
     """
 
     costs: FloatArray
     failed: BoolArray
+    seeds: IntArray | None = None
+
+    @property
+    def there(self) -> BoolArray:
+        """Which runs there are."""
+        return ~np.isnan(self.costs)
+
+    @property
+    def single(self) -> bool:
+        """Whether every instance has one run."""
+        return bool((self.there.sum(axis=1) == 1).all())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The range of costs; for running times the cutoff and the declared penalty `par`."""
+    """The range of costs; of running times the cutoff in seconds and the declared penalty `par`."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -34,28 +78,73 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Numbers:
-    """One number per unit and how to scale back; `decide` in the quantity's own units."""
+    """One number per unit, and what it stands for.
+
+    Attributes
+    ----------
+    values
+        In [0, 1]; of the median speed-up the ratios themselves.
+    low, high
+        What 0 and 1 stand for; their logarithms if `log`.
+    decide
+        The value that a verdict depends on, where there is one.
+    balanced
+        How `betting` estimates the variance.
+    method
+        "betting"; or exact limits, where each unit has one run: "binomial" for shares, "signs" for
+        numbers 0, ½ and 1, "median" for order statistics.
+    """
 
     quantity: str
-    values: FloatArray  # in [0, 1]; for the median speed-up the ratios themselves
-    low: float          # what 0 stands for
-    high: float         # what 1 stands for
-    decide: float | None = None   # 0 for a difference, 0.5 for wins, 1 for speed-ups
+    values: FloatArray
+    low: float = 0.0
+    high: float = 1.0
+    decide: float | None = None
     balanced: bool = False
-    method: str = "betting"       # "betting" | "binomial" | "median"
-    log: bool = False             # low, high are logarithms
+    method: Method = "betting"
+    log: bool = False
 
-    def by_family(self, families: ArrayLike) -> "Numbers":
-        """Mean of the instances of each family (families in order of first appearance)."""
-        raise NotImplementedError
+    def by_family(self, families: Sequence[object]) -> "Numbers":
+        """One number per family, the mean of its instances; families in the order in which they
+        first appear.
+        """
+        if self.method == "median":
+            raise InputError("A median speed-up needs instances as units. Leave out the families.")
+        places = {label: place for place, label in enumerate(dict.fromkeys(families))}
+        codes = np.array([places[label] for label in families], dtype=np.int64)
+        means = np.bincount(codes, self.values) / np.bincount(codes)
+        return replace(self, values=np.clip(means, 0, 1), method="betting")
+
+    def value(self, number: float) -> float:
+        """What a number stands for, in the quantity's own unit."""
+        scaled = self.low + number * (self.high - self.low)
+        return math.exp(scaled) if self.log else scaled
+
+    @property
+    def observed(self) -> float:
+        """The value of these units."""
+        if self.method == "median":
+            return float(np.median(self.values))
+        return self.value(float(self.values.mean()))
+
+    @property
+    def deciding_number(self) -> float | None:
+        """The number that stands for `decide`."""
+        if self.decide is None or self.method == "median":
+            return None
+        value = math.log(self.decide) if self.log else self.decide
+        return (value - self.low) / (self.high - self.low)
 
 
 class Limits(NamedTuple):
-    """Observed value, and limits that each err with probability δ at most (own units)."""
+    """Observed value and limits, each wrong with probability δ at most; `direction` is 1 where the
+    quantity is proven to be above the value that decides, −1 where below, else 0.
+    """
 
     observed: float
     lower: float
     upper: float
+    direction: int = 0
 
 
 def limits(
@@ -66,24 +155,223 @@ def limits(
     watched: bool = False,
     rng: Rng = 0,
 ) -> Limits:
-    """Guaranteed limits in the quantity's own units; lower >= decide / upper <= decide is proof."""
-    raise NotImplementedError
+    """Guaranteed limits of a quantity, each one-sided at `delta`.
+
+    Parameters
+    ----------
+    numbers
+        In the recorded order, if `watched`.
+    planned, watched, rng
+        As in `truecost.stats.betting.lower`. Exact methods are for one look; with several, numbers
+        in [0, 1] are bet on, and a median has no limits.
+    """
+    values, decide = numbers.values, numbers.deciding_number
+    if numbers.method == "median":
+        if watched:
+            return Limits(numbers.observed, 0.0, math.inf)
+        low, high = exact.median_limits(values, delta)
+        even = 1.0 if numbers.decide is None else numbers.decide
+        return Limits(numbers.observed, low, high, int(low > even) - int(high < even))
+    if watched:
+        watch = betting.Watch(
+            delta, planned=planned or max(values.size, 1), balanced=numbers.balanced, decide=decide
+        )
+        low, high = watch.replay(values)
+    elif numbers.method == "binomial":
+        successes = round(float(values.sum()))
+        low = exact.share_lower(successes, values.size, delta)
+        high = 1 - exact.share_lower(values.size - successes, values.size, delta)
+    elif numbers.method == "signs":
+        low = exact.signs_lower(values, delta, rng)
+        high = 1 - exact.signs_lower(1 - values, delta, rng)
+    else:
+        how = {"balanced": numbers.balanced, "decide": decide, "rng": rng}
+        low = betting.lower(values, delta, **how)  # type: ignore[arg-type]
+        high = betting.upper(values, delta, **how)  # type: ignore[arg-type]
+    direction = 0 if decide is None else int(low >= decide) - int(high <= decide)
+    ends = [numbers.value(number) for number in (low, high)]
+    if direction and numbers.decide is not None:
+        # Rounding must not take a limit past the value that it proves.
+        pick = max if direction > 0 else min
+        ends = [pick(end, numbers.decide) for end in ends]
+    return Limits(numbers.observed, ends[0], ends[1], direction)
 
 
-# Each takes (winner, default, scale) or (runs, scale). Rows (units) where a side has no run: drop
-# them before. `differences of cost` are winner − default: negative is good for the winner.
-# Speed-ups and wins: large is good for the winner.
-def mean(runs: Runs, scale: Scale, penalty: float | None = None) -> Numbers: ...  # type: ignore[empty-body]
-def difference(winner: Runs, default: Runs, scale: Scale, penalty: float | None = None) -> Numbers: ...  # type: ignore[empty-body]
-def wins(winner: Runs, default: Runs, scale: Scale) -> Numbers: ...  # type: ignore[empty-body]
-def solved(runs: Runs, scale: Scale) -> Numbers: ...  # type: ignore[empty-body]
-def solved_difference(winner: Runs, default: Runs, scale: Scale) -> Numbers: ...  # type: ignore[empty-body]
-def median_speed_up(winner: Runs, default: Runs, scale: Scale, clock: float = 0.01) -> Numbers: ...  # type: ignore[empty-body]
-def geometric_speed_up(winner: Runs, default: Runs, scale: Scale) -> Numbers: ...  # type: ignore[empty-body]
-def margin(winner: Runs, default: Runs, scale: Scale, share: float) -> Numbers:  # type: ignore[empty-body]
-    """(1 + share)·default − winner: lower >= 0 proves "at most share·100 % worse"."""
+# ---- costs ---------------------------------------------------------------------------------------
 
 
-# ladder.py: PenaltyRanges(tried, better, worse) ; penalty_ranges(winner, default, scale, delta, *,
-#   families=None, planned=None, watched=False, rng=0) — better/worse: (lowest, highest) | None.
-# grouping.py: alike(values (variables, n), groupings: name -> labels, rng) -> Alike | None (.significant)
+def mean(runs: Runs, scale: Scale, penalty: float | None = None) -> Numbers:
+    """The mean cost; of running times a failed run costs `penalty` × cutoff (declared: `par`)."""
+    low, high = _range(scale, penalty)
+    means = _row_means(_costs(runs, scale, penalty))
+    return Numbers(quantity="mean", values=_scaled(means, low, high), low=low, high=high)
+
+
+def difference(winner: Runs, default: Runs, scale: Scale, penalty: float | None = None) -> Numbers:
+    """The winner's mean cost less the default's, with a failed run at `penalty` × cutoff."""
+    low, high = _range(scale, penalty)
+    gaps = _row_means(_costs(winner, scale, penalty)) - _row_means(_costs(default, scale, penalty))
+    width = high - low
+    return Numbers(
+        quantity="difference", values=_scaled(gaps, -width, width), low=-width, high=width,
+        decide=0.0, balanced=True,
+    )  # fmt: skip
+
+
+def margin(winner: Runs, default: Runs, scale: Scale, share: float) -> Numbers:
+    """(1 + share)·u(default) − u(winner): above 0 where the winner costs less than `share` more."""
+    low, high = _range(scale, None)
+    if low < 0:
+        raise InputError("A margin in per cent needs costs that cannot be negative. Set low = 0.")
+    if not 0 <= share < math.inf:
+        raise InputError(f"The margin is {share:g}. Give a share from 0, for example 0.05.")
+    gaps = (1 + share) * _row_means(_costs(default, scale, None)) - _row_means(
+        _costs(winner, scale, None)
+    )
+    least, most = (1 + share) * low - high, (1 + share) * high - low
+    return Numbers(
+        quantity="margin", values=_scaled(gaps, least, most), low=least, high=most,
+        decide=0.0, balanced=True,
+    )  # fmt: skip
+
+
+def _range(scale: Scale, penalty: float | None) -> tuple[float, float]:
+    if scale.cutoff is not None and (penalty or scale.par) is not None:
+        return 0.0, scale.cutoff * float(penalty or scale.par or 1)
+    if not (math.isfinite(scale.low) and math.isfinite(scale.high) and scale.low < scale.high):
+        raise InputError("Guaranteed limits of a mean need the range of costs. Give low and high.")
+    return scale.low, scale.high
+
+
+def _costs(runs: Runs, scale: Scale, penalty: float | None) -> FloatArray:
+    """Costs with failed runs at the penalty, where there is one."""
+    factor = scale.par if penalty is None else penalty
+    if scale.cutoff is None or factor is None:
+        return runs.costs
+    charged = np.where(runs.failed, factor * scale.cutoff, runs.costs)
+    return np.where(runs.there, charged, np.nan)
+
+
+def _row_means(values: FloatArray) -> FloatArray:
+    there = ~np.isnan(values)
+    counts = there.sum(axis=1)
+    if not counts.all():
+        raise InputError("Every unit needs a run of each configuration that is compared.")
+    return np.asarray(np.where(there, values, 0.0).sum(axis=1) / counts)
+
+
+def _scaled(values: FloatArray, low: float, high: float) -> FloatArray:
+    return np.clip((values - low) / (high - low), 0.0, 1.0)
+
+
+# ---- shares --------------------------------------------------------------------------------------
+
+
+def wins(winner: Runs, default: Runs, scale: Scale) -> Numbers:
+    """How often a run of the winner costs less than one of the default on the same instance, with
+    independent seeds; ties count ½. A failed run loses against every solved one and ties with every
+    failed one.
+    """
+    ours, theirs = (_ranked(runs, scale)[:, :, np.newaxis] for runs in (winner, default))
+    theirs = theirs.swapaxes(1, 2)
+    pairs = winner.there[:, :, np.newaxis] & default.there[:, np.newaxis, :]
+    if winner.seeds is not None and default.seeds is not None:
+        # Runs with one seed are no independent pair; single runs have no other.
+        other = winner.seeds[:, :, np.newaxis] != default.seeds[:, np.newaxis, :]
+        pairs = np.where((pairs & other).any(axis=(1, 2), keepdims=True), pairs & other, pairs)
+    won = np.where(ours < theirs, 1.0, np.where(ours == theirs, 0.5, 0.0))
+    counts = pairs.sum(axis=(1, 2))
+    if not counts.all():
+        raise InputError("Every unit needs a run of each configuration that is compared.")
+    return Numbers(
+        quantity="wins",
+        values=np.where(pairs, won, 0.0).sum(axis=(1, 2)) / counts,
+        decide=0.5,
+        method="signs" if winner.single and default.single else "betting",
+    )
+
+
+def _ranked(runs: Runs, scale: Scale) -> FloatArray:
+    """Costs by which runs are compared: failed ones tie behind all others."""
+    if scale.cutoff is None and not runs.failed.any():
+        return runs.costs
+    return np.where(runs.failed & runs.there, np.inf, runs.costs)
+
+
+def solved(runs: Runs, scale: Scale) -> Numbers:  # noqa: ARG001
+    """The share of runs that are solved."""
+    method: Method = "binomial" if runs.single else "betting"
+    return Numbers(quantity="solved", values=1 - _failed_shares(runs), method=method)
+
+
+def solved_difference(winner: Runs, default: Runs, scale: Scale) -> Numbers:  # noqa: ARG001
+    """The winner's solved share less the default's."""
+    single = winner.single and default.single
+    return Numbers(
+        quantity="solved difference",
+        values=(1 + _failed_shares(default) - _failed_shares(winner)) / 2,
+        low=-1.0, high=1.0, decide=0.0, balanced=True,
+        method="signs" if single else "betting",
+    )  # fmt: skip
+
+
+def discordant(winner: Runs, default: Runs, families: Sequence[object] | None = None) -> int:
+    """How many units differ in the share of failed runs: the guard of the approximate interval."""
+    gaps = solved_difference(winner, default, Scale())
+    values = gaps.values if families is None else gaps.by_family(families).values
+    return int((np.abs(values - 0.5) > 1e-12).sum())
+
+
+def _failed_shares(runs: Runs) -> FloatArray:
+    return _row_means(np.where(runs.there, runs.failed.astype(np.float64), np.nan))
+
+
+# ---- speed-ups -----------------------------------------------------------------------------------
+
+
+def median_speed_up(winner: Runs, default: Runs, scale: Scale, clock: float = CLOCK) -> Numbers:
+    """The median of default/winner over instances and seeds, from the first run of each.
+
+    Times below `clock` count as `clock`. A failed run of the winner makes 0, one of the default
+    cutoff/winner, both 1.
+    """
+    cutoff = _cutoff(scale)
+    times, late = [], []
+    for runs in (winner, default):
+        first = runs.there.argmax(axis=1)[:, np.newaxis]
+        late.append(np.take_along_axis(runs.failed, first, axis=1)[:, 0])
+        seconds = np.take_along_axis(runs.costs, first, axis=1)[:, 0]
+        times.append(np.clip(np.where(late[-1], cutoff, seconds), clock, max(cutoff, clock)))
+    ratios = np.where(late[0], np.where(late[1], 1.0, 0.0), times[1] / times[0])
+    return Numbers(
+        quantity="median speed-up", values=ratios, low=0.0, high=math.inf, decide=1.0,
+        method="median",
+    )  # fmt: skip
+
+
+def geometric_speed_up(winner: Runs, default: Runs, scale: Scale) -> Numbers:
+    """The geometric mean of (default + s)/(winner + s) with the shift s; a failed run counts as the
+    cutoff.
+    """
+    cutoff, shift = _cutoff(scale), shift_of(scale)
+    logs = [
+        _row_means(np.log(np.where(runs.failed, cutoff, np.minimum(runs.costs, cutoff)) + shift))
+        for runs in (replace(side, costs=np.where(side.there, side.costs, np.nan))
+                     for side in (winner, default))
+    ]  # fmt: skip
+    most = math.log((cutoff + shift) / shift)
+    return Numbers(
+        quantity="geometric speed-up", values=_scaled(logs[1] - logs[0], -most, most),
+        low=-most, high=most, decide=1.0, balanced=True, log=True,
+    )  # fmt: skip
+
+
+def shift_of(scale: Scale) -> float:
+    """The shift of the geometric speed-up in seconds: stated next to the number."""
+    return min(SHIFT, SHIFT_SHARE * _cutoff(scale))
+
+
+def _cutoff(scale: Scale) -> float:
+    if scale.cutoff is None:
+        raise InputError("Speed-ups are about running times with a cutoff. Give cutoff.")
+    return scale.cutoff

@@ -34,9 +34,9 @@ def selection_error(
 class Earlier:
     """The earlier incumbent that costs least on the test runs, against the final one."""
 
-    place: int          # index into the rows given
-    difference: float   # final − earlier, in cost units
-    lower: float        # guaranteed, one-sided at δ/(k − 1) each; > 0 or = 0 proven when `proven`
+    place: int  # index into the rows given
+    difference: float  # final − earlier, in cost units
+    lower: float  # guaranteed, one-sided at δ/(k − 1) each; > 0 or = 0 proven when `proven`
     proven: bool
 
 

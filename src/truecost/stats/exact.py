@@ -1,0 +1,69 @@
+"""Exact limits, where a unit has one run: binomial shares, signs, and the median.
+
+All are lower limits, one-sided at δ; an upper one is that of what is left over.
+"""
+
+import math
+
+import numpy as np
+import scipy  # scipy.special is loaded when it is first needed
+
+from truecost.arrays import FloatArray
+from truecost.stats.betting import CELLS, OneLook, cell_ends, orders_of, scan
+from truecost.stats.random import Rng
+
+# How far below ½ the cell begins that the sign test decides, in 1/√n: two standard errors at most.
+SIGN_CELL = 0.5
+
+
+def share_lower(successes: int, runs: int, delta: float) -> float:
+    """The limit of a share by Clopper and Pearson, of one independent run a unit."""
+    return (
+        float(scipy.special.betaincinv(successes, runs - successes + 1, delta))
+        if successes
+        else 0.0
+    )
+
+
+def more_wins_than_losses(values: FloatArray, delta: float) -> bool:
+    """Whether numbers 0, ½ and 1 have a mean above ½, by the sign test of those that are not ½.
+
+    If P(1) ≤ P(0), a number that is not ½ is 1 with probability ½ at most.
+    """
+    wins, losses = int((values == 1).sum()), int((values == 0).sum())
+    return bool(wins) and float(scipy.special.bdtr(losses, wins + losses, 0.5)) <= delta
+
+
+def signs_lower(values: FloatArray, delta: float, rng: Rng) -> float:
+    """The lower limit of the mean of numbers 0, ½ and 1, of which each unit has one.
+
+    As `betting.lower`, but the cell that ends at ½ is decided by the sign test, which is sharper
+    than an average over orders: where the mean is at most any value up to ½, it is at most ½.
+    """
+    n = values.size
+    ends = cell_ends(n, CELLS, 0.5)
+    ends = ends[(ends <= 0.5 - SIGN_CELL / math.sqrt(n)) | (ends >= 0.5)]
+    look = OneLook(values[orders_of(n, rng)], 1 / delta, False)
+    middle = int(np.searchsorted(ends, 0.5))
+    place = scan(look, ends[:middle])
+    if place < middle:
+        return look.largest_in(float(ends[place - 1]) if place else 0.0, float(ends[place]))
+    if not more_wins_than_losses(values, delta):
+        return float(ends[middle - 1]) if middle else 0.0
+    above = ends[middle + 1 :]
+    place = scan(look, above)
+    return look.largest_in(float(above[place - 1]) if place else 0.5, float(above[place]))
+
+
+def median_limits(values: FloatArray, delta: float) -> tuple[float, float]:
+    """Limits of the median of one number a unit, each wrong with probability δ at most: order
+    statistics. 0 and inf where the units are too few.
+    """
+    n, ranked = values.size, np.sort(values)
+    # At most k of n numbers lie below the median with probability bdtr(k, n, ½) or less, and the
+    # median is at least the (k + 1)-th unless so few do.
+    tail = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
+    k = int((tail <= delta).sum())
+    if not k:
+        return 0.0, math.inf
+    return float(ranked[k - 1]), float(ranked[n - k])
