@@ -24,11 +24,11 @@ def names() -> tuple[str, ...]:
     return tuple(SCENARIOS)
 
 
-def catalogue() -> "tuple[Builtin, ...]":
-    """The built-in scenarios: name, title, solver, licence, sizes (instances, cutoff, what)."""
-    from truecost.scenarios.catalogue import SCENARIOS
+def describe(name: str) -> "Builtin":
+    """What is known of a scenario: title, solver, licence, and sizes with instances and cutoff."""
+    from truecost.scenarios.exporting import described
 
-    return tuple(SCENARIOS.values())
+    return described(name)
 
 
 def export(
@@ -68,5 +68,13 @@ def export(
     """
     from truecost.scenarios.exporting import write
 
-    path = Path(folder)
-    return write(name, path, size, instances, seed, target, workers, progress)
+    return write(
+        name,
+        Path(folder),
+        size=size,
+        instances=instances,
+        seed=seed,
+        target=target,
+        workers=workers,
+        progress=progress,
+    )

@@ -1,0 +1,1 @@
+"""clasp on weighted sequences: the files of an exported scenario, which never import truecost."""

@@ -1,0 +1,55 @@
+"""Accept clasp's answer to a weighted sequence if it is right.
+
+The leaves, m and the optimum stand in comments of the instance. A satisfiable answer must order all
+leaves and colour all but the first with a total of at most m; an unsatisfiable one must not be
+given where m is the optimum or more.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+
+def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[str]) -> int:
+    """The total over coloured leaves."""
+    cost, total = leaves[order[0]][0], 0
+    for leaf, colour in zip(order[1:], colours, strict=True):
+        weight, cardinality = leaves[leaf]
+        costs = {"green": weight + cardinality, "red": cost + weight, "blue": cost + cardinality}
+        cost = costs[colour]
+        total += cost
+    return total
+
+
+def fault_of(program: str, output: str) -> str | None:
+    """What is wrong with the answer, None if nothing is."""
+    known = dict(re.findall(r"^10 (leaves|m|optimum) (.*)$", program, re.MULTILINE))
+    pairs = re.findall(r"(\d+),(\d+)", known["leaves"])
+    leaves = [(int(weight), int(cardinality)) for weight, cardinality in pairs]
+    most, optimum = int(known["m"]), int(known["optimum"])
+    # No proof is asked for: the optimum is known from dynamic programming.
+    if re.search(r"^UNSATISFIABLE$", output, re.MULTILINE):
+        wrong = f"said to be unsatisfiable, but the optimum {optimum} is at most m = {most}"
+        return None if most < optimum else wrong
+    places = {int(place): int(leaf) for leaf, place in re.findall(r"\bat\((\d+),(\d+)\)", output)}
+    coloured = re.findall(r"\bcolour\((\d+),(\w+)\)", output)
+    colours = {int(place): colour for place, colour in coloured}
+    everything = list(range(len(leaves)))
+    ordered = sorted(places) == sorted(places.values()) == everything
+    if not ordered or sorted(colours) != everything[1:]:
+        return (
+            "expected every leaf in a place of its own, and a colour for every place but the first"
+        )
+    order = [places[place] for place in everything]
+    total = total_cost(leaves, order, [colours[place] for place in everything[1:]])
+    return None if total <= most else f"the total cost is {total}, above m = {most}"
+
+
+@cache
+def _text(instance: str) -> str:
+    return Path(instance).read_text()
+
+
+def fault(instance: str, output: str) -> str | None:
+    """What is wrong with the answer to the instance in this file: what a scenario calls."""
+    return fault_of(_text(instance), output)

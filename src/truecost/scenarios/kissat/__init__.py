@@ -1,0 +1,1 @@
+"""kissat on quasigroup completion: the files of an exported scenario, without truecost."""

@@ -1,0 +1,3 @@
+"""SATenstein on quasigroup completion: the files of an exported scenario, which never import
+truecost.
+"""
