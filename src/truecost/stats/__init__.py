@@ -1,0 +1,1 @@
+"""Statistics: numbers in, limits out; nothing here knows files, processes or charts."""

@@ -93,14 +93,14 @@ class Stars:
         np.sqrt(missing, out=missing)
         return np.minimum(missing, self.cap, out=missing)
 
-    def play(self, t: int, number: ArrayLike) -> None:
+    def play(self, t: int, number: FloatArray | float) -> None:
         """The round with the (t + 1)-th number."""
         gain = number - self.ends
         bets = self.bets(t)
         bets *= gain
         bets += 1
         self.wealth *= bets
-        self.squares += np.square(gain, out=gain) if gain.shape == self.squares.shape else gain**2
+        self.squares += gain * gain
 
     def keep(self, mask: BoolArray) -> None:
         """Go on with the games of these cells (first axis) only."""
@@ -174,7 +174,7 @@ def cell_ends(units: int, per_root: int, decide: float | None) -> FloatArray:
 
 
 def orders_of(units: int, rng: Rng) -> IntArray:
-    """Random orders of the units, (orders, units); the same for the same number of units and seed."""
+    """Random orders of the units, (orders, units): the same for the same seed."""
     if isinstance(rng, int | np.integer):
         return _seeded_orders(units, int(rng))
     return _draw_orders(units, generator(rng))
@@ -272,7 +272,7 @@ def proves_above(
     balanced: bool = False,
     rng: Rng = 0,
 ) -> bool:
-    """Whether `lower` with `decide=value` is at least `value`: the mean is proven to be above it."""
+    """Whether the mean is proven to be above `value`: `lower` deciding there reaches it."""
     values = _checked(x, delta)
     if not values.size or not values.mean() > value:
         return False

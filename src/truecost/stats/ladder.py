@@ -20,7 +20,6 @@ from truecost.stats.quantities import (
     Runs,
     Scale,
     difference,
-    limits,
     solved_difference,
 )
 from truecost.stats.random import Rng
@@ -94,7 +93,7 @@ def penalty_ranges(
         return proves_above(values, 0.5, delta, **how)  # type: ignore[arg-type]
 
     declared = scale.par if scale.par is not None else START
-    steps = tuple(k for k in OUTWARD if k < declared) + (declared, math.inf)
+    steps = (*(k for k in OUTWARD if k < declared), declared, math.inf)
     better = climb(lambda penalty: proven(penalty, -1), steps)
     worse = climb(lambda penalty: proven(penalty, 1), steps)
     return PenaltyRanges(tried=tuple(sorted(tried)), better=better, worse=worse)

@@ -354,11 +354,10 @@ def geometric_speed_up(winner: Runs, default: Runs, scale: Scale) -> Numbers:
     cutoff.
     """
     cutoff, shift = _cutoff(scale), shift_of(scale)
-    logs = [
-        _row_means(np.log(np.where(runs.failed, cutoff, np.minimum(runs.costs, cutoff)) + shift))
-        for runs in (replace(side, costs=np.where(side.there, side.costs, np.nan))
-                     for side in (winner, default))
-    ]  # fmt: skip
+    logs = []
+    for runs in (winner, default):
+        seconds = np.where(runs.failed & runs.there, cutoff, np.minimum(runs.costs, cutoff))
+        logs.append(_row_means(np.log(seconds + shift)))
     most = math.log((cutoff + shift) / shift)
     return Numbers(
         quantity="geometric speed-up", values=_scaled(logs[1] - logs[0], -most, most),

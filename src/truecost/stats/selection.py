@@ -1,20 +1,50 @@
-"""What choosing adds to a training cost (SIGNATURES FIRST)."""
+"""What choosing adds to a training cost (over-tuning), in the paper's sign: true − training cost.
 
+Two quantities are kept apart. The *selection error* says that the number is too good: the training
+cost of whoever is chosen by it is too low. It does not say that the choice is bad. *An earlier
+incumbent was better* says that the search went past something: that takes test runs of the
+incumbents, and a limit for each, since the least of several noisy test means is too low itself.
+"""
+
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from truecost.arrays import FloatArray
-from truecost.stats.random import Rng
+from truecost.arrays import BoolArray, FloatArray
+from truecost.errors import InputError, check_share
+from truecost.stats import betting
+from truecost.stats.grouping import codes_of
+from truecost.stats.random import Rng, generator
+
+# Numbers held at once for the splits: a few dozen MB.
+BLOCK = 4_000_000
+# What choosing on all units errs by, of what choosing on half of them does: the error falls as 1/√K
+# (the b/√K of the paper's fit, which rules it but for the fewest instances).
+ALL_FOR_HALF = math.sqrt(0.5)
+# A configuration with less than this share of the runs of the most used one is not chosen.
+LEAST_SHARE = 0.5
+# How often the costs of configurations and units are fitted to each other, where runs are missing.
+FITTED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Mean held-out − training cost of what a half of the units chooses, carried over to all units.
+    """What one half of the units chooses, looked at on the other half; means over splits.
 
-    `error`: positive says training costs of the chosen look too good (paper's sign, true − training).
-    `held_out`: cost on one half of the configuration chosen on the other.
+    Attributes
+    ----------
+    error
+        Held-out − training cost of the one chosen, carried over from half of the units to all of
+        them: positive where training costs of the chosen look too good. Where configurations were
+        proposed from costs on the same units it is a part of the error at most.
+    held_out
+        The cost on one half of the configuration that the other chooses.
+    exact
+        Whether `splits` are all there are.
     """
 
     error: float
@@ -24,26 +54,169 @@ class Selection:
 
 
 def selection_error(
-    means: FloatArray, *, splits: int = 1000, families: ArrayLike | None = None, rng: Rng = 0
+    means: ArrayLike,
+    *,
+    splits: int = 1000,
+    families: Sequence[object] | None = None,
+    rng: Rng = 0,
 ) -> Selection | None:
-    """From costs per configuration and instance (m, n), NaN missing; None with < 2 units."""
-    raise NotImplementedError
+    """The selection error of choosing the least training cost; None with fewer than two units.
+
+    Parameters
+    ----------
+    means
+        Mean cost of each configuration on each instance, (m, n); NaN is missing. Where some are,
+        costs are adjusted for what instances add: an estimate for this number only, never anybody's
+        training cost.
+    splits
+        How many random halves at most; all of them where there are not more.
+    families
+        Of each instance, where families are the units: they are split whole and count alike.
+    rng
+        Draws the halves.
+    """
+    costs = np.asarray(means, dtype=np.float64)
+    if costs.ndim != 2:
+        raise InputError("The selection error needs mean costs as (configurations, instances).")
+    if families is not None:
+        costs = _family_means(costs, families)
+    mask = ~np.isnan(costs)
+    costs, mask = costs[:, mask.any(axis=0)], mask[:, mask.any(axis=0)]
+    units = costs.shape[1]
+    if units < 2 or splits < 1:
+        return None
+    halves, exact = _halves(units, splits, rng)
+    adjusted = costs if mask.all() else costs - _added(costs, mask)
+    values, number = np.where(mask, adjusted, 0.0), mask.astype(np.float64)
+    sums, counts = values.sum(axis=1, keepdims=True), number.sum(axis=1, keepdims=True)
+    bounds = float(costs[mask].min()), float(costs[mask].max())
+    errors, held_outs = [], []
+    step = max(1, BLOCK // max(costs.shape))
+    for start in range(0, len(halves), step):
+        half = halves[start : start + step].astype(np.float64).T
+        train_sums, train_counts = values @ half, number @ half
+        held_counts = counts - train_counts
+        least = np.maximum(1, LEAST_SHARE * train_counts.max(axis=0))
+        enough = (train_counts >= least) & (held_counts > 0.5)
+        train = np.where(enough, train_sums / np.maximum(train_counts, 1), np.inf)
+        place, columns = train.argmin(axis=0), np.arange(half.shape[1])
+        chosen = np.isfinite(train[place, columns])
+        held = ((sums - train_sums) / np.maximum(held_counts, 1))[place, columns]
+        # Adjusted means of few runs may lie beyond every cost.
+        best = np.clip(train[place, columns], *bounds)
+        held = np.clip(held, *bounds)
+        errors.append((held - best)[chosen])
+        held_outs.append(held[chosen])
+    seen = np.concatenate(errors)
+    if not seen.size:
+        return None
+    error = ALL_FOR_HALF * float(seen.mean())
+    # What is a rounding of the costs' own size is nothing.
+    nothing = 1e-12 * float(np.abs(costs[mask]).max(initial=0.0))
+    return Selection(
+        error=0.0 if abs(error) <= nothing else error,
+        held_out=float(np.concatenate(held_outs).mean()),
+        splits=len(halves),
+        exact=exact,
+    )
+
+
+def _halves(units: int, splits: int, rng: Rng) -> tuple[BoolArray, bool]:
+    """Which units choose, (splits, units), and whether these are all halves there are. Every split
+    goes both ways: what a fixed configuration errs by cancels.
+    """
+    size = units // 2
+    ways = math.comb(units, size) * (2 if units % 2 else 1)
+    if ways <= splits:
+        places = np.array(list(itertools.combinations(range(units), size)))
+        drawn = np.zeros((len(places), units), bool)
+        np.put_along_axis(drawn, places, True, axis=1)
+        # With an even number the other ways are among them already.
+        return np.concatenate([drawn, ~drawn]) if units % 2 else drawn, True
+    draws = generator(rng).random((-(-splits // 2), units))
+    drawn = np.argsort(np.argsort(draws, axis=1), axis=1) < size
+    return np.concatenate([drawn, ~drawn]), False
+
+
+def _family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
+    codes = codes_of(families)
+    member = (codes[:, np.newaxis] == np.arange(codes.max() + 1)).astype(np.float64)
+    there = ~np.isnan(costs)
+    counts = there @ member
+    sums = np.where(there, costs, 0.0) @ member
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _added(costs: FloatArray, mask: BoolArray) -> FloatArray:
+    """What each instance adds to a cost, by an additive fit: configuration + instance; 0 on average
+    over the instances.
+    """
+    values, rows = np.where(mask, costs, 0.0), np.zeros((len(costs), 1))
+    added = np.zeros(costs.shape[1])
+    for _ in range(FITTED):
+        rows = np.where(mask, values - added, 0.0).sum(axis=1, keepdims=True) / np.maximum(
+            mask.sum(axis=1, keepdims=True), 1
+        )
+        added = np.where(mask, values - rows, 0.0).sum(axis=0) / mask.sum(axis=0)
+    return np.asarray(added - added.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The earlier incumbent that costs least on the test runs, against the final one."""
+    """The earlier incumbent that is most surely better than the final one.
 
-    place: int  # index into the rows given
-    difference: float  # final − earlier, in cost units
-    lower: float  # guaranteed, one-sided at δ/(k − 1) each; > 0 or = 0 proven when `proven`
+    Attributes
+    ----------
+    place
+        Its place among the incumbents given.
+    difference
+        Final − earlier, mean over the units that both have.
+    lower
+        The limit of this difference; with probability 1 − δ none of the k − 1 limits is wrong.
+    proven
+        Whether the difference is proven to be above 0: the search went past something better.
+    """
+
+    place: int
+    difference: float
+    lower: float
     proven: bool
 
 
 def earlier_incumbent(
     tests: Sequence[FloatArray], low: float, high: float, delta: float = 0.05, *, rng: Rng = 0
 ) -> Earlier | None:
-    """`tests`: costs per unit (n,) of each incumbent in order of time, the last is final; NaN
-    missing. None with fewer than two.
+    """Compare the final incumbent with each earlier one, on test runs, each at δ/(k − 1).
+
+    Parameters
+    ----------
+    tests
+        Of each of the k incumbents in the order of time, the final one last: its cost on each unit,
+        (n,), NaN where there is none.
+    low, high
+        The range of costs.
+
+    Returns
+    -------
+    Earlier or None
+        None with fewer than two incumbents, or without common units.
     """
-    raise NotImplementedError
+    check_share(delta)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError("Guaranteed limits of a mean need the range of costs. Give low and high.")
+    final, width, best = np.asarray(tests[-1], float), high - low, None
+    for place, earlier in enumerate(tests[:-1]):
+        gaps = final - np.asarray(earlier, float)
+        gaps = gaps[~np.isnan(gaps)]
+        if not gaps.size:
+            continue
+        numbers = np.clip((gaps / width + 1) / 2, 0, 1)
+        share = delta / (len(tests) - 1)
+        limit = betting.lower(numbers, share, balanced=True, decide=0.5, rng=rng)
+        candidate = Earlier(
+            place=place, difference=float(gaps.mean()), lower=(2 * limit - 1) * width,
+            proven=limit >= 0.5,
+        )  # fmt: skip
+        if best is None or (candidate.lower, candidate.difference) > (best.lower, best.difference):
+            best = candidate
+    return best

@@ -1,0 +1,135 @@
+"""Whether instances within a group are alike: a permutation test over all candidate groupings.
+
+Limits assume that instances are independent draws. Instances of one family resemble each other, and
+then the mean varies more than its standard error says. All groupings (by folder, by name, by a
+column) and all variables are tested at once: labels are permuted, one-way analyses of variance are
+computed, and only the largest of them is compared. A test that finds nothing proves nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # scipy.special is loaded when it is first needed
+from numpy.typing import ArrayLike
+
+from truecost.arrays import FloatArray, IntArray
+from truecost.stats.random import Rng, generator
+
+# How often the test may say that instances are alike where labels mean nothing.
+LEVEL = 0.01
+# How many permutations: the least p-value is 0.001.
+PERMUTATIONS = 999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """The first grouping with a significant effect, else the strongest.
+
+    Attributes
+    ----------
+    p_value
+        Of its effect against the largest over all groupings and variables, by permutation.
+    design_effect
+        The variance of the mean if groups were sampled, over that if instances were: the largest
+        over the variables.
+    """
+
+    grouping: str
+    groups: int
+    p_value: float
+    design_effect: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether instances within a group are alike, at 1 %."""
+        return self.p_value <= LEVEL
+
+
+def codes_of(labels: Sequence[object]) -> IntArray:
+    """The number of each label, in the order in which they first occur."""
+    places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    return np.array([places[label] for label in labels], dtype=np.int64)
+
+
+def alike(
+    values: ArrayLike, groupings: Mapping[str, Sequence[object]], *, rng: Rng = 0
+) -> Alike | None:
+    """Test whether instances within a group are alike; None where no grouping could show it.
+
+    Parameters
+    ----------
+    values
+        Numbers (n,) or (variables, n), one per instance: costs of the winner, of the default, their
+        difference.
+    groupings
+        Labels of the instances under each grouping, those that were declared first. One group for
+        all, or one for each instance, is no grouping.
+    rng
+        Draws the permutations.
+    """
+    numbers = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    n = numbers.shape[1]
+    codes = {name: codes_of(labels) for name, labels in groupings.items()}
+    codes = {name: code for name, code in codes.items() if 1 < code.max(initial=0) + 1 < n}
+    centred = numbers - numbers.mean(axis=1, keepdims=True)
+    total = (centred**2).sum(axis=1)
+    # Squares of rounding errors, 10^-12 of the numbers, are no variation.
+    varied = total > 1e-24 * np.maximum((numbers**2).sum(axis=1), 1e-300)
+    if not codes or not varied.any():
+        return None
+    # The first row is the labels as they are.
+    orders = np.tile(np.arange(n), (PERMUTATIONS + 1, 1))
+    orders[1:] = generator(rng).permuted(orders[1:], axis=1)
+    strength = {}
+    for name, code in codes.items():
+        groups = int(code.max()) + 1
+        between = _between(centred[varied], code, groups, orders)
+        # Where groups explain everything, rounding must not make it negative.
+        within = np.maximum(total[varied] - between, 1e-12 * total[varied])
+        ratio = between / (groups - 1) / (within / (n - groups))
+        # On the scale of its distribution function: groupings have different degrees of freedom.
+        chances = np.maximum(scipy.special.fdtrc(groups - 1, n - groups, ratio), 1e-300)
+        strength[name] = -np.log(chances.min(axis=1))
+    largest = np.max(list(strength.values()), axis=0)
+    p_values = {
+        # The slack counts permutations that only rename groups as equal.
+        name: float((largest >= row[0] * (1 - 1e-12)).mean())
+        for name, row in strength.items()
+    }
+    significant = [name for name, p_value in p_values.items() if p_value <= LEVEL]
+    grouping = significant[0] if significant else min(p_values, key=lambda name: p_values[name])
+    return Alike(
+        grouping=grouping,
+        groups=int(codes[grouping].max()) + 1,
+        p_value=p_values[grouping],
+        design_effect=max(design_effect(row, codes[grouping]) for row in numbers[varied]),
+    )
+
+
+def design_effect(values: FloatArray, codes: IntArray) -> float:
+    """The variance of the mean of these numbers if groups were sampled, over that if numbers were.
+
+    The first is the usual estimate for a ratio of totals over groups (Cochran 1977, section 9.2),
+    which allows for groups of different sizes.
+    """
+    n, groups = values.size, int(codes.max()) + 1
+    totals = np.bincount(codes, weights=values - values.mean(), minlength=groups)
+    sampled = groups / (groups - 1) * float((totals**2).sum()) / n**2
+    return sampled / (float(values.var(ddof=1)) / n)
+
+
+def _between(values: FloatArray, codes: IntArray, groups: int, orders: IntArray) -> FloatArray:
+    """The sum of squares between groups (permutations, variables), for centred values (variables,
+    n); the group of instance i is that of orders[., i].
+    """
+    sizes = np.bincount(codes, minlength=groups)
+    permuted = codes[orders]
+    # One count of (permutation, group) at once instead of a loop over permutations.
+    places = permuted + groups * np.arange(len(orders))[:, np.newaxis]
+    squares = np.empty((len(orders), len(values)))
+    for place, row in enumerate(values):
+        weights = np.broadcast_to(row, permuted.shape)
+        sums = np.bincount(places.ravel(), weights.ravel(), minlength=groups * len(orders))
+        squares[:, place] = (sums.reshape(len(orders), groups) ** 2 / sizes).sum(axis=1)
+    return squares
