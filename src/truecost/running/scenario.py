@@ -3,14 +3,43 @@
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import pydantic
+from pydantic import Field
+
+from truecost.errors import InputError, prefixed
+from truecost.running import checks
+from truecost.running.instances import FAMILY, read_instances
 from truecost.running.metric import Metric
-from truecost.running.tables import AnswerFormat, Limits, Target
+from truecost.running.tables import (
+    AnswerFormat,
+    InstanceTable,
+    Limits,
+    SpaceTable,
+    Target,
+    TomlTable,
+    cause_of,
+    first_problem,
+)
 from truecost.runs import Instance
 from truecost.space.space import Space
+
+
+class _File(TomlTable):
+    """The scenario file as it is written."""
+
+    name: str
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    target: Target
+    answer: AnswerFormat | None = None
+    space: SpaceTable
+    instances: InstanceTable
+    limits: Limits
+    metric: Metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +86,143 @@ class Scenario:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Scenario":
         """Read and check a scenario file."""
-        raise NotImplementedError
+        path = Path(path)
+        try:
+            written = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}. Check the path.") from error
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path} is not UTF-8 text ({error.object[error.start :][:1]!r}). Save it as UTF-8."
+            ) from error
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{path} is not valid TOML: {cause_of(error)}.") from error
+        try:
+            file = _File.model_validate(written)
+        except pydantic.ValidationError as error:
+            raise InputError(f"{path}: {first_problem(error, _File)}") from error
+        with prefixed(path):
+            return _from_file(file, path.resolve())
 
     def fingerprint(self) -> dict[str, Any]:
         """What must stay the same for runs to belong together; neither the metric nor the list of
         instances, which may grow. Values of the environment are plain: seal them before writing.
         """
-        raise NotImplementedError
+        return {
+            "seed": self.seed,
+            "target": self.target.model_dump(mode="json", exclude={"version"}),
+            "programs": self._programs(),
+            "answer": self.answer.model_dump(mode="json"),
+            "space": self.space_text,
+            "default": None if self.space.chosen is None else dict(self.space.chosen),
+            "limits": self.limits.model_dump(mode="json"),
+        }
+
+    def _programs(self) -> dict[str, str]:
+        """Hashes of the programs that the scenario names by a path."""
+        # A solver that was built anew is another solver.
+        functions = self.target.functions()
+        words = [*(self.target.command or ())]
+        words += [] if "check" in functions else self.target.check or ()
+        words += [reference.rpartition(":")[0] for reference in functions.values()]
+        hashes = {}
+        for word in words:
+            word = word.replace("{scenario}", str(self.folder))
+            path = self.folder / word
+            # What stands on PATH is the system's: its version is recorded, its updates are not ours
+            # to refuse.
+            local = os.sep in word or path.parent == self.folder
+            # Longer than a path can be, it is an argument, a program of its own perhaps.
+            is_path = len(word) < 4096 and not {"{", "\0"} & set(word)
+            if local and is_path and path.is_file():
+                inside = path.is_relative_to(self.folder)
+                name = os.path.relpath(path, self.folder) if inside else str(path)
+                with path.open("rb") as file:
+                    hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        return hashes
+
+    def refuse_without_default(self) -> None:
+        """Refuse to compare with a default that nobody named."""
+        if not self.space.has_default:
+            raise InputError(
+                f"{self.path} has no default configuration to compare with; irace's parameter "
+                "files have none. Add default = {name = value, …} under [space], or default = "
+                '"middle" for the middle of every range.'
+            )
 
     def run_seed(self, instance: str, number: int, configuration: str | None = None) -> int:
         """The seed of an instance's run, 1 … 2³¹ − 1, on every machine: the same for every
         configuration, or one for each where the configuration's name is given.
         """
-        own = [] if configuration is None else [configuration]
-        return 1 + self._hash(f"run {number}", instance, *own) % (2**31 - 1)
+        named = [] if configuration is None else [configuration]
+        return 1 + self._hash(f"run {number}", instance, *named) % (2**31 - 1)
 
     def _hash(self, purpose: str, *names: str) -> int:
         text = json.dumps([self.seed, purpose, *names])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+    def place(self, instance: Instance) -> int:
+        """A number of the instance that the seed draws."""
+        return self._hash("order", instance.name)
+
+    def order(self, instance: Instance) -> tuple[int, int, str]:
+        """What instances are sorted by: their families first, so that an unfinished journal has
+        whole ones.
+        """
+        family = instance.extras.get(FAMILY) if self.families else None
+        first = 0 if family is None else self._hash("family", family)
+        return first, self.place(instance), instance.name
+
+
+def _from_file(file: _File, path: Path) -> Scenario:
+    """Put the parts together and check what concerns more than one."""
+    folder = path.parent
+    if not file.name.strip() or not file.name.isprintable():
+        raise InputError(f"name is {file.name!r:.60}. Give a name in printable letters.")
+    limits = checks.complete_limits(file.limits)
+    metric = checks.complete_metric(file.metric, limits)
+    if file.answer is not None and file.target.kind != "command":
+        raise InputError(
+            f"[answer] is for target.kind = 'command'; {file.target.kind!r} says how output is "
+            "read. Remove [answer]."
+        )
+    answer = file.answer or AnswerFormat()
+    checks.check_answer(answer, metric, file.target)
+    space, space_text = _space(file.space, folder)
+    instances = read_instances(file.instances, folder)
+    scenario = Scenario(
+        path=path,
+        name=file.name,
+        seed=file.seed,
+        target=file.target,
+        answer=answer,
+        space=space,
+        space_text=space_text,
+        instances=tuple(instances),
+        limits=limits,
+        metric=metric,
+        families=file.instances.families is not None,
+    )
+    columns = {column for instance in instances for column in instance.extras}
+    checks.check_target(file.target, folder, columns)
+    return replace(scenario, instances=tuple(sorted(instances, key=scenario.order)))
+
+
+def _space(table: SpaceTable, folder: Path) -> tuple[Space, str]:
+    """The space with the scenario's default, and the text of its file."""
+    try:
+        space = Space.read(folder / table.file)
+        text = (folder / table.file).read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"space.file: {table.file}: {error.strerror or error}.") from error
+    except InputError as error:
+        # The message begins with the name of the file.
+        raise InputError(f"space.file: {error}") from error
+    with prefixed("space.default"):
+        if table.default == "middle":
+            space = replace(space, chosen=dict(space.default().values))
+        elif table.default is not None:
+            space = replace(space, chosen=dict(table.default))
+        if not space.allows(space.default()):
+            raise InputError("This configuration is forbidden. Choose another default.")
+    return space, text

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TypeAlias
 
+from truecost.errors import InputError
+from truecost.running.machine import claimed_cores, cores
+from truecost.running.pools.local import LocalPool
 from truecost.running.pools.task import Finished, Pool, Task
 from truecost.running.scenario import Scenario
 
@@ -31,5 +34,35 @@ def open_pool(
     pin
         Whether each worker has a core of its own, which no other truecost uses.
     """
-    raise NotImplementedError
-    yield
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise InputError(f"workers is {workers!r:.60}. Give a number from 1.")
+    with ExitStack() as stack:
+        if isinstance(pool, str):
+            from truecost.running.pools.dask import dask_executor
+            from truecost.running.pools.executor import ExecutorPool
+
+            executor, size, trouble = stack.enter_context(dask_executor(pool, workers))
+            yield stack.enter_context(
+                ExecutorPool(scenario, executor, size, pin=pin, trouble=trouble)
+            )
+        elif isinstance(pool, Executor):
+            from truecost.running.pools.executor import ExecutorPool, size_of
+
+            size = workers or size_of(pool)
+            yield stack.enter_context(ExecutorPool(scenario, pool, size, pin=pin))
+        elif pool is None or (type(pool) is int and pool >= 1):
+            number = pool if pool is not None else workers
+            size = scenario.limits.cores
+            pinned: list[tuple[int, ...] | None]
+            pinned = [None] * (number or max(1, len(cores()) // size))
+            if pin:
+                pinned = [*stack.enter_context(claimed_cores(number, size))]
+            yield stack.enter_context(LocalPool(scenario, pinned))
+        elif hasattr(pool, "wait") and hasattr(pool, "submit"):
+            # A pool already: whoever opened it closes it.
+            yield pool
+        else:
+            raise InputError(
+                f"pool is {pool!r:.80}. Give a number of workers, the address of a Dask scheduler, "
+                "or a concurrent.futures.Executor."
+            )

@@ -1,0 +1,186 @@
+"""What must hold in a scenario file beyond the types of its keys."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from truecost.errors import InputError
+from truecost.running.metric import Metric
+from truecost.running.tables import AnswerFormat, Limits, Target, cause_of, placeholders
+from truecost.running.targets import kind_of
+from truecost.space.arguments import STYLES
+
+# Stands in a scenario written from a log that does not say what it ran.
+FILL_IN = "FILL_IN_YOUR_SOLVER"
+# What a command may ask for beside the extra columns of instances.
+PLACEHOLDERS = (
+    "arguments",
+    "cutoff",
+    "instance",
+    "output",
+    "program",
+    "python",
+    "scenario",
+    "scratch",
+    "seed",
+)
+
+
+def complete_limits(limits: Limits) -> Limits:
+    """The limits with wall and cutoff."""
+    if limits.cpu is None and limits.wall is None:
+        raise InputError(
+            "[limits] has neither cpu nor wall, so a run may never end. Add one, for example wall "
+            "= 10 (seconds per run)."
+        )
+    # A tree that sleeps uses no CPU time; and a busy machine must not turn a solved run into a
+    # timeout.
+    wall = limits.wall if limits.wall is not None else 10 * (limits.cpu or 0) + 10
+    longest = min(limits.cpu or wall, wall)
+    cutoff = limits.cutoff or longest
+    if cutoff > longest:
+        raise InputError(f"limits.cutoff is {cutoff:g}, above the limit. Give at most {longest:g}.")
+    return limits.model_copy(update={"wall": wall, "cutoff": cutoff})
+
+
+def complete_metric(metric: Metric, limits: Limits) -> Metric:
+    """The metric with its cutoff."""
+    if metric.timed:
+        if metric.clock == "cpu" and limits.cpu is None:
+            raise InputError(
+                "metric.clock is 'cpu', but there is no limits.cpu. Add it, or set clock = 'wall'."
+            )
+        longest = {"cpu": limits.cpu, "wall": limits.wall, "reported": limits.cutoff}[metric.clock]
+        usual = limits.wall if metric.clock == "wall" else limits.cutoff
+        if metric.cutoff is not None and metric.cutoff > (longest or 0):
+            raise InputError(
+                f"metric.cutoff is {metric.cutoff:g}, but runs are stopped after {longest:g} s. "
+                f"Give at most {longest:g}."
+            )
+        for key in ("low", "high", "failed"):
+            if getattr(metric, key) is not None:
+                raise InputError(f"metric.{key} follows from kind = 'par'. Remove it.")
+        return metric.model_copy(update={"cutoff": metric.cutoff or usual})
+    low, high = metric.range()
+    if not low < high:
+        raise InputError(f"metric.low ({low:g}) is not below metric.high ({high:g}).")
+    if metric.high is None and metric.failed is None:
+        raise InputError(
+            f"[metric] does not say what a failed run costs. Add low and high, the lowest and "
+            f"highest possible {metric.kind}; or failed, if these are unknown."
+        )
+    if metric.failed is not None and not low <= metric.failed <= high:
+        raise InputError(
+            f"metric.failed is {metric.failed:g}, outside of [{low:g}, {high:g}], the range of "
+            "costs. Change one of them."
+        )
+    return metric
+
+
+def check_answer(answer: AnswerFormat, metric: Metric, target: Target) -> None:
+    """Refuse patterns that cannot be used, and a metric that nothing can ever fill."""
+    for key in ("solved", "unsolved", "time", "value"):
+        pattern = getattr(answer, key)
+        if pattern is None:
+            continue
+        try:
+            groups = re.compile(pattern, re.MULTILINE).groups
+        except (re.error, RecursionError, OverflowError) as error:
+            raise InputError(
+                f"answer.{key} is not a regular expression: {cause_of(error)}."
+            ) from error
+        if key in ("time", "value") and groups != 1:
+            raise InputError(
+                f"answer.{key} has {groups} groups (…). Put exactly one around the number."
+            )
+    if target.kind != "command":
+        return
+    if not metric.timed and answer.value is None:
+        raise InputError(
+            f"answer.value is missing. Add a regular expression for the {metric.kind} that the "
+            "metric needs, for example value = 'cost = (\\S+)' under [answer]."
+        )
+    if metric.timed and metric.clock == "reported" and answer.time is None:
+        raise InputError(
+            "answer.time is missing. Add a regular expression for the time that metric.clock = "
+            "'reported' needs under [answer]."
+        )
+
+
+def check_target(target: Target, folder: Path, columns: Collection[str]) -> None:
+    """Refuse a target that cannot be called, given the extra columns of instances."""
+    if any(FILL_IN in word for word in target.command or ()):
+        raise InputError(
+            f"target.command still has {FILL_IN}. Write the command of your solver in its place."
+        )
+    wanted, other = ("function", "command")[:: 1 if target.kind == "python" else -1]
+    if getattr(target, wanted) is None:
+        raise InputError(f"target.kind = {target.kind!r} needs a {wanted}. Add {wanted} = ….")
+    if getattr(target, other) is not None:
+        raise InputError(f"target.kind = {target.kind!r} takes no {other}. Remove it.")
+    for key, value in target.functions().items():
+        if not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
+            raise InputError(f"target.{key} is {value!r:.80}. Write it as 'file.py:name'.")
+        path = value.rpartition(":")[0]
+        if not (folder / path).is_file():
+            raise InputError(f"target.{key}: there is no file {path!r:.80} in {folder}.")
+    if target.style is not None and target.builder is not None:
+        raise InputError("target has style and builder. Remove one of the two.")
+    if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
+        known = ", ".join(map(repr, STYLES))
+        template = re.sub(r"\b(name|value)\b", r"{\1}", target.style)
+        hint = f'"{template}"' if "{value}" in template else "a template with {name} and {value}"
+        raise InputError(f"target.style is {target.style!r:.60}. Use {known} or {hint}.")
+    for name, text in target.environment.items():
+        if not name or "=" in name or "\0" in name + text:
+            raise InputError(
+                f"target.environment: {name!r:.60} cannot be set. Names have no '=', and nothing "
+                "has NUL characters."
+            )
+    _check_words(target, columns)
+
+
+def _check_words(target: Target, columns: Collection[str]) -> None:
+    """Refuse placeholders that cannot be filled in."""
+    if taken := sorted(set(columns) & set(PLACEHOLDERS)):
+        raise InputError(
+            f"instances.file has a column {taken[0]!r}, which is the name of a placeholder. Rename "
+            "it."
+        )
+    own = kind_of(target.kind).placeholders
+    everywhere = {"python", "scenario"} | ({"program"} if target.program is not None else set())
+    allowed = {
+        "command": everywhere | {"scratch"} | own,
+        "check": everywhere | {*columns, "instance", "seed", "output", "scratch"},
+        "version": everywhere,
+    }
+    if "instance" in own:
+        allowed["command"] |= {*columns}
+    for key, names in allowed.items():
+        for word in () if key in target.functions() else getattr(target, key) or ():
+            _check_word(f"target.{key}", word, names)
+    for name in ("{instance}", "{arguments}"):
+        if own and not any(name in word for word in target.command or ()):
+            raise InputError(f"target.command has no {name!r}. Add it.")
+
+
+def _check_word(key: str, word: str, names: set[str]) -> None:
+    if "\0" in word:
+        raise InputError(f"{key} has a NUL character. Remove it.")
+    if lone := re.search(r"[{}].{0,20}", re.sub(r"\{\{|\}\}|\{\w+\}", "", word)):
+        raise InputError(
+            f"{key} has a lone {lone[0][0]!r} in {word!r:.80}. Placeholders are written {{seed}}, "
+            "braces {{ and }}."
+        )
+    if unknown := [name for name in placeholders(word) if name not in names]:
+        known = ", ".join("{" + name + "}" for name in sorted(names))
+        raise InputError(
+            f"{key} has an unknown placeholder {{{unknown[0]}}}. Use {known}; a brace is written "
+            "{{."
+        )
+    for several in ("{arguments}", "{program}"):
+        if several in word and word != several:
+            raise InputError(
+                f"{key}: {several} is several words. Write it as a word of its own, not as "
+                f"{word!r:.80}."
+            )

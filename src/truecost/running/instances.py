@@ -1,0 +1,154 @@
+"""Instances of a scenario: from a list, a pattern, or a file that says more about each."""
+
+import csv
+import glob
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from truecost.errors import InputError, prefixed
+from truecost.running.tables import InstanceTable
+from truecost.runs import Instance
+
+# The extra column with the family of an instance, and the families that are folders.
+FAMILY, FOLDER = "family", "folder"
+
+
+def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
+    """The instances that the table names; files must exist."""
+    given = [key for key in ("glob", "files", "file", "names") if getattr(table, key) is not None]
+    if len(given) != 1:
+        raise InputError(
+            f"[instances] has {' and '.join(given) or 'no instances'}. Give exactly one of glob, "
+            "files, file and names."
+        )
+    rows: list[tuple[str, str, dict[str, str]]]
+    if table.glob is not None:
+        # Unlike pathlib's, it also takes absolute patterns.
+        names = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207
+        rows = [(name, str(folder / name), {}) for name in names if (folder / name).is_file()]
+        if not rows:
+            raise InputError(
+                f"instances.glob: no file in {folder} matches {table.glob!r:.80}. Correct the "
+                "pattern."
+            )
+    elif table.files is not None:
+        rows = [(name, str(folder / name), {}) for name in table.files]
+    elif table.file is not None:
+        with prefixed(f"instances.file: {folder / table.file}"):
+            rows = _table(folder / table.file)
+    else:
+        rows = [(name, name, {}) for name in table.names or ()]
+    instances = [
+        Instance(name=name, argument=argument, extras=extras, is_file=table.names is None)
+        for name, argument, extras in rows
+    ]
+    with prefixed(f"instances.{given[0]}"):
+        _check_names(instances)
+    return instances if table.families is None else _with_families(instances, table, folder)
+
+
+def _check_names(instances: Sequence[Instance]) -> None:
+    seen: set[str] = set()
+    for instance in instances:
+        name = instance.name
+        if not name or "\0" in name:
+            raise InputError(f"{name!r:.80} is no name of an instance. Remove it.")
+        # Names of files may be bytes that are no text.
+        if name.encode(errors="replace").decode() != name:
+            raise InputError(f"The name {name!r:.80} is not UTF-8. Rename the file.")
+        if name in seen:
+            raise InputError(f"{name!r:.80} is listed twice. Remove one of the two.")
+        seen.add(name)
+        if instance.is_file and not Path(instance.argument).is_file():
+            raise InputError(
+                f"{name!r:.120} is not a file. Correct the name, or use names = […] for instances "
+                "that are not files."
+            )
+
+
+def _with_families(instances: list[Instance], table: InstanceTable, folder: Path) -> list[Instance]:
+    """The instances, with their families among their extra columns."""
+    from truecost.matrix.families import families_of
+
+    named = table.families or ""
+    if all(named in instance.extras for instance in instances):
+        labels = [instance.extras[named] for instance in instances]
+    else:
+        mapping = folder / named
+        how = mapping if named != FOLDER and mapping.is_file() else named
+        with prefixed("instances.families"):
+            labels = list(families_of([instance.name for instance in instances], how))
+    return [
+        replace(instance, extras={**instance.extras, FAMILY: label})
+        for instance, label in zip(instances, labels, strict=True)
+    ]
+
+
+def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
+    """The instances in a file as irace reads it: one per line, comments from `#` on.
+
+    A line that names a file in one of the folders is that file; any other line is the instance
+    itself, a text with arguments for the target.
+    """
+    with prefixed(path):
+        names = [line.partition("#")[0].strip() for line in _text(path).splitlines()]
+    instances = []
+    for place, name in enumerate(dict.fromkeys(filter(None, names)), 1):
+        files = [folder / name for folder in folders if (folder / name).is_file()]
+        argument = str(files[0].resolve()) if files else name
+        instances.append(
+            Instance(name=name, argument=argument, extras={}, is_file=bool(files), number=place)
+        )
+    if not instances:
+        raise InputError(f"{path} has no instances. Write one per line.")
+    return instances
+
+
+def matching(pattern: str, folder: Path) -> list[Instance]:
+    """The files that a pattern matches in a folder, named as the pattern finds them."""
+    return [
+        replace(instance, argument=str(Path(instance.argument).resolve()))
+        for instance in read_instances(InstanceTable(glob=pattern), folder)
+    ]
+
+
+def _table(path: Path) -> list[tuple[str, str, dict[str, str]]]:
+    """A csv table with a column `instance`, or a plain list, one instance a line."""
+    text = _text(path)
+    first = text.lstrip().partition("\n")[0]
+    if "instance" not in [column.strip() for column in first.split(",")]:
+        names = [line.strip() for line in text.splitlines() if line.strip()]
+        if not names:
+            raise InputError("There are no instances in it. Write one per line.")
+        return [(name, str(path.parent / name), {}) for name in names]
+    rows = []
+    try:
+        reader = csv.DictReader(
+            io.StringIO(text.lstrip(), newline=""), strict=True, skipinitialspace=True
+        )
+        columns = [column.strip() for column in reader.fieldnames or ()]
+        if len(set(columns)) != len(columns):
+            raise InputError(f"Two columns have the same name ({', '.join(columns):.80}).")
+        reader.fieldnames = columns
+        for row in reader:
+            if None in row or None in row.values():
+                raise InputError(
+                    f"line {reader.line_num} has not {len(columns)} columns like the first line."
+                )
+            name = row.pop("instance")
+            rows.append((name, str(path.parent / name), dict(row)))
+    except csv.Error as error:
+        raise InputError(f"This is not a csv table: {error}.") from error
+    if not rows:
+        raise InputError("There are no instances in it. Write one row for each.")
+    return rows
+
+
+def _text(path: Path) -> str:
+    """The content of a file."""
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{getattr(error, 'strerror', None) or error}.") from error

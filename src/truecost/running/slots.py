@@ -1,0 +1,207 @@
+"""Slots: places where one run at a time is executed under limits, each by a supervisor process
+(`_supervisor`), pinned to cores of its own.
+"""
+
+import errno
+import json
+import os
+import secrets
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from truecost.errors import InputError, TruecostError
+from truecost.running._folders import remove
+from truecost.running._processes import kill_marked
+from truecost.running.tables import Limits
+
+SUPERVISOR = Path(__file__).with_name("_supervisor.py")
+# Stands for the scratch folder until the supervisor has made one; no file has this name.
+SCRATCH = f"scratch-{secrets.token_hex(16)}"
+MB = 1_000_000
+CLOSED = -1
+
+
+class LostSlotError(TruecostError):
+    """A supervisor is gone; its run is lost and may be made again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A process tree that is over: the limit it passed, if any, what it used and what it printed.
+
+    `dropped` bytes in the middle of the output were not kept; `unkillable` processes hang in the
+    kernel.
+    """
+
+    exceeded: str | None
+    exit_code: int
+    cpu: float
+    wall: float
+    memory: int
+    stdout: bytes
+    stderr: bytes
+    dropped: int
+    unkillable: int = 0
+
+
+class Slot:
+    """A place where one run at a time is executed.
+
+    Parameters
+    ----------
+    cores
+        The processors that its processes are pinned to; None for any.
+    """
+
+    def __init__(self, *, cores: Sequence[int] | None = None) -> None:
+        if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
+            raise InputError(
+                "Running solvers needs Linux 5.3 or newer: limits cannot be enforced elsewhere."
+            )
+        self.cores = None if cores is None else tuple(cores)
+        self._writing = threading.Lock()
+        options = {"cores": self.cores, "temporary": tempfile.gettempdir()}
+        # The supervisor ends when this pipe is closed, whatever becomes of this process.
+        reading, self._requests = os.pipe()
+        self.mark, self.folder = "", Path()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own script
+                [sys.executable, "-I", "-S", str(SUPERVISOR), json.dumps(options)],
+                stdin=reading,
+                stdout=subprocess.PIPE,
+                # Ctrl-C is for this process, not for the runs.
+                start_new_session=True,
+            )
+        finally:
+            os.close(reading)
+        hello, _ = self._answer()
+        if "problem" in hello:
+            self.close()
+            raise InputError(
+                f"The supervisor of runs cannot start: {hello['problem']}. Set TMPDIR to a folder "
+                "with room."
+            )
+        self.mark = hello["mark"]
+        # The supervisor's own, gone with it: for files that a check reads.
+        self.folder = Path(hello["folder"])
+
+    @property
+    def pid(self) -> int:
+        """The supervisor's process number."""
+        return self._process.pid
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        folder: Path,
+        limits: Limits,
+        environment: Mapping[str, str] | None = None,
+        own_folder: bool = False,
+        loaded: bool = False,
+    ) -> Ended:
+        """Execute a command to its end or to its limits, in this folder or in an empty one of its
+        own; `loaded` is for Python functions, which are loaded by the first run.
+        """
+        request = {
+            "arguments": list(arguments),
+            "environment": dict(environment or {}),
+            "folder": str(folder),
+            "own_folder": own_folder,
+            "scratch": SCRATCH,
+            "cpu": limits.cpu,
+            "wall": limits.wall,
+            "memory": None if limits.memory is None else int(limits.memory * MB),
+            "output": int(limits.output * MB),
+            "grace": limits.grace,
+            "loaded": loaded,
+        }
+        data = memoryview(json.dumps(request).encode() + b"\n")
+        try:
+            with self._writing:
+                while data:
+                    data = data[os.write(self._requests, data) :]
+        except OSError as error:
+            raise self._lost() from error
+        header, contents = self._answer()
+        if "problem" in header:
+            raise InputError(_cannot_start(arguments, folder, header))
+        stdout, stderr = contents
+        return Ended(**header["usage"], stdout=stdout, stderr=stderr)
+
+    def _answer(self) -> tuple[dict[str, Any], list[bytes]]:
+        stream = self._process.stdout
+        assert stream is not None  # noqa: S101 - it was asked for
+        line = stream.readline()
+        if not line.endswith(b"\n"):
+            raise self._lost()
+        header: dict[str, Any] = json.loads(line)
+        contents = [stream.read(size) for size in header["sizes"]]
+        if [len(content) for content in contents] != header["sizes"]:
+            raise self._lost()
+        return header, contents
+
+    def _lost(self) -> LostSlotError:
+        self.close()
+        return LostSlotError(
+            f"the supervisor {self._process.pid} ended (code {self._process.returncode})."
+        )
+
+    def stop(self) -> None:
+        """End the supervisor and its run; may be called while another thread waits in `run`."""
+        with self._writing:
+            if self._requests != CLOSED:
+                os.close(self._requests)
+                self._requests = CLOSED
+
+    def close(self) -> None:
+        """End the supervisor and wait for its end; what it could not tidy up is tidied up here."""
+        self.stop()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        if self._process.wait() != 0 and self.mark:
+            kill_marked(self.mark)
+            remove(str(self.folder))
+
+    def __enter__(self) -> "Slot":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, Any]) -> str:
+    """Why a command did not start, and what to try."""
+    program = arguments[0]
+    problem = header["problem"]
+    if header.get("errno") == errno.ENOENT:
+        problem = "there is no such program" if os.sep in program else "it is not on PATH"
+    elif header.get("errno") == errno.EACCES:
+        place = folder / program
+        problem = (
+            "it is a folder"
+            if place.is_dir()
+            else f"it is not executable; chmod +x {shlex.quote(str(place))}"
+        )
+    elif header.get("errno") == errno.ENOEXEC:
+        problem = "it is neither a program nor a script with a first line #!"
+    return f"Cannot start {program!r:.200}: {problem}. Try by hand: {pasted(arguments, folder)}"
+
+
+def pasted(
+    arguments: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None = None
+) -> str:
+    """A command as a line for a shell, in a folder and with an environment."""
+    words = [
+        *(["env"] if environment else []),
+        *(f"{name}={value}" for name, value in (environment or {}).items()),
+    ]
+    start = "" if folder is None else f"cd {shlex.quote(str(folder))} && "
+    return f"{start}{shlex.join([*words, *arguments])}".replace(SCRATCH, tempfile.gettempdir())
