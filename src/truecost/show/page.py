@@ -1,13 +1,196 @@
 """The report: one HTML file that loads nothing."""
 
-from typing import TYPE_CHECKING
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from truecost.show.verdict import NAMES, Names
+import numpy as np
+
+from truecost.errors import counted
+from truecost.show import latex, sections
+from truecost.show.glossary import TERMS
+from truecost.show.next_steps import next_steps
+from truecost.show.numbers import number, percent
+from truecost.show.verdict import NAMES, Names, block, is_time, mean_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from truecost.judge.assessment import Assessment
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A figure of the page: an image without a file, what it shows, and what to look for."""
+
+    source: str
+    alt: str
+    caption: str
+    width: int
+    height: int
 
 
 def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = None) -> str:
-    """Return the report as HTML."""
-    raise NotImplementedError
+    """Return the report as HTML.
+
+    Parameters
+    ----------
+    assessment
+        Of `truecost.audit`.
+    names
+        What the two sides are called.
+    title
+        By default the log's name and the two configurations.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    script = (_FOLDER / "sort.js").read_text()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )  # fmt: skip
+    return environment.get_template("page.html.j2").render(
+        title=title or sections.title(assessment),
+        size=sections.size(assessment.log),
+        said=block(assessment, names),
+        steps=next_steps(assessment),
+        statements=sections.statements(assessment, names),
+        ladder=sections.ladder(assessment),
+        caveats=sections.caveats(assessment),
+        assumptions=sections.assumptions(assessment, names),
+        parameters=sections.parameters(assessment),
+        best=sections.best_set(assessment),
+        noise=sections.noise(assessment),
+        ranking=sections.ranking(assessment),
+        paper={
+            "sentence": latex.sentence(assessment),
+            "table": latex.table(assessment),
+            "bibtex": latex.bibtex(),
+        },
+        terms=TERMS,
+        figures=_pictures(assessment),
+        version=metadata.version("truecost"),
+        style=(_FOLDER / "style.css").read_text(),
+        script=script,
+        digest=f"sha256-{digest}",
+    )
+
+
+def _pictures(assessment: "Assessment") -> dict[str, Picture]:
+    """Draw the figures that this assessment has."""
+    from truecost.show import figures
+    from truecost.show.figures.style import page_style
+
+    drawn: dict[str, Picture] = {}
+
+    def add(name: str, draw: Callable[..., "Axes"], alt: str, caption: str, **options: Any) -> None:
+        with page_style():
+            drawn[name] = _picture(draw(assessment, **options), alt, caption)
+
+    mean, same, selection = mean_of(assessment), assessment.same, assessment.selection
+    if same is not None:
+        won = f"the winner won {same.won} of {counted(same.runs, 'run')}"
+        add(
+            "same_instances",
+            figures.same_instances,
+            f"The winner's {mean} is {number(same.winner_cost)}, the default's "
+            f"{number(same.default_cost)}; {won}. Bars show the limits of the difference.",
+            "",
+        )
+        add(
+            "scatter",
+            figures.scatter,
+            f"One point for each of {counted(same.instances, 'instance')}: {mean} of the winner "
+            "against the default's.",
+            "One point per instance. Below the diagonal the winner costs less.",
+        )
+        time = is_time(assessment)
+        add(
+            "ecdf",
+            figures.ecdf,
+            f"Share of runs {'solved within a time' if time else 'that cost at most so much'}, for "
+            "winner and default.",
+            "The higher line is better.",
+        )
+        add(
+            "deciding",
+            figures.deciding,
+            "The instances with the largest differences, and what each adds to the mean "
+            f"difference of {number(same.difference.observed)}.",
+            _deciding(assessment),
+        )
+    steps = figures.best_over_time(assessment)
+    for name, test, what in (
+        ("incumbents", False, "training"),
+        ("incumbents_test", True, "test"),
+    ):
+        known = [step.test if test else step.training for step in steps]
+        if np.isfinite(known).sum() > 1:
+            add(
+                name,
+                figures.incumbents,
+                f"{what.capitalize()} cost of the best configuration so far over the search.",
+                "What the search saw." if not test else "The same configurations on test "
+                "instances.",
+                test=test,
+            )
+    if selection is not None and selection.error is not None:
+        add(
+            "over_tuning",
+            figures.over_tuning,
+            f"The winner's training cost, and what it is once over-tuning of "
+            f"{number(selection.error)} is taken into account.",
+            f"Measured on {counted(selection.splits, 'split')} of the instances in halves: one "
+            "chooses, the other tests.",
+        )
+    if len(assessment.ranking) > 1:
+        add(
+            "ranking",
+            figures.ranking,
+            "Training costs of the best configurations, the best on top.",
+            "The best configurations by training cost.",
+        )
+        add(
+            "matrix",
+            figures.matrix,
+            "Mean cost of each configuration on each instance; darker costs more.",
+            "Dark cells cost more.",
+        )
+    return drawn
+
+
+def _deciding(assessment: "Assessment") -> str:
+    """Say how concentrated the difference is."""
+    from truecost.show.figures.pairs import needed
+
+    both = needed(assessment)
+    parts = np.sort(np.abs((both.winner - both.default) * both.weights))[::-1]
+    if parts.sum() == 0:
+        return "Both cost the same on every instance."
+    half = int(np.searchsorted(np.cumsum(parts), 0.5 * parts.sum())) + 1
+    share = percent(half / len(parts))
+    return f"{counted(half, 'instance')} ({share}) make up half of all differences."
+
+
+def _picture(axes: "Axes", alt: str, caption: str) -> Picture:
+    from truecost.show.figures.style import svg
+
+    text = svg(axes)
+    size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', text)
+    width, height = (float(part) * 4 / 3 for part in size.groups()) if size else (480.0, 320.0)
+    return Picture(
+        source=f"data:image/svg+xml,{quote(text, safe=' /:;,=()?!@&$*+-._~')}",
+        alt=alt,
+        caption=caption,
+        width=round(width),
+        height=round(height),
+    )

@@ -1,11 +1,29 @@
 """The verdict on one screen of 80 × 24, and the rest on request."""
 
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from truecost.show.verdict import NAMES, Block, Names
+from truecost.show import sections
+from truecost.show.next_steps import next_steps
+from truecost.show.numbers import confidence
+from truecost.show.verdict import NAMES, Block, Names, Tone, block
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
+
+# Lines of a small terminal, less the one of the prompt.
+LINES = 23
+# The space between a number and its unit, at which no line ends.
+_UNIT = re.compile(r"(?<=[\d∞]) (?=(?:%|s|cutoffs)\b|%)")
+_HELD = "\u00a0"
+_CODES: dict[Tone | str, str] = {
+    "good": "1;32", "open": "1;33", "bad": "1;31", "strong": "1", "dim": "2",
+}  # fmt: skip
+# Quantities that the block does not show.
+_ALSO = ("mean", "solved difference", "median speed-up", "geometric speed-up", "margin")
 
 
 def screen(
@@ -19,11 +37,130 @@ def screen(
 ) -> str:
     """Return what `audit` prints: verdict, block, statements, next step; with `all` the rest.
 
-    `steps` replaces the commands that next_steps.next_steps would print.
+    `steps` replaces the commands that `next_steps` would print.
     """
-    raise NotImplementedError
+    paint = _painter(colour)
+    said = block(assessment, names)
+    lines = [paint(_cut(sections.size(assessment.log), width), "dim")]
+    lines += block_text(said, width=width, colour=colour).splitlines()
+    table = sections.statements(assessment, names)
+    if all:
+        lines += _everything(assessment, names, table, width, colour)
+    else:
+        lines += _also(assessment, table, width, colour)
+    commands = next_steps(assessment) if steps is None else steps
+    after = [f"{paint('Next:', 'strong')} {command}" for command in commands]
+    caveats = [line for text in sections.caveats(assessment) for line in _point(text, width)]
+    room = LINES - len(lines) - sum(1 + len(command) // width for command in commands) - 1
+    if not all and len(caveats) > max(room, 1):
+        # The first one is the condition, where there is one.
+        caveats = caveats[: max(room - 1, 1)]
+        caveats[-1:] = _kept(caveats[-1], width)
+    if caveats:
+        lines += ["", *caveats] if all else caveats
+    return "\n".join([*lines, *after])
 
 
-def block_text(block: Block, *, width: int = 80, colour: bool = False) -> str:
+def _kept(line: str, width: int) -> list[str]:
+    more = "More caveats: --all"
+    return [line, more] if len(line) + 3 < width else [line, more]
+
+
+def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
     """Return the verdict block alone, as compare, validate, configure and demo print it."""
-    raise NotImplementedError
+    paint = _painter(colour)
+    first, *more = _wrap(said.answer, width)
+    lead = said.answer.partition(" ")[0] if said.badge.startswith("Better up") else said.badge
+    if first.startswith(lead):
+        first = f"{paint(lead, said.tone)}{first[len(lead) :]}"
+    lines = [first, *more]
+    if said.second:
+        lines += _wrap(said.second, width)
+    if said.rows:
+        lines += ["", paint(said.title, "strong"), *_pairs(said.rows)]
+    if said.training:
+        lines += _wrap(said.training, width)
+    return "\n".join(lines)
+
+
+def _also(
+    assessment: "Assessment", table: sections.Table, width: int, colour: bool
+) -> list[str]:
+    """Return the statements that the block does not show, one line each."""
+    rows = []
+    for one, row in zip(assessment.statements, table.rows, strict=True):
+        limited = isfinite(one.lower) or isfinite(one.upper)
+        about_winner = one.configuration == assessment.winner
+        if one.quantity in _ALSO and limited and about_winner:
+            rows.append((row[0], f"{row[1]}, limits {row[2]}"))
+    if not rows:
+        return []
+    title = f"Also on new instances ({confidence(assessment.question.delta)} each limit)"
+    return ["", _painter(colour)(title, "strong"), *_pairs(rows[:5])]
+
+
+def _everything(
+    assessment: "Assessment", names: Names, table: sections.Table, width: int, colour: bool
+) -> Iterator[str]:
+    paint = _painter(colour)
+    if table.rows:
+        yield from ("", paint("Statements", "strong"), *_grid(table, width))
+    if (ladder := sections.ladder(assessment)) is not None:
+        yield from ("", paint("By penalty", "strong"), *_grid(ladder, width))
+    ranking = sections.ranking(assessment)
+    few = sections.Table(head=ranking.head, rows=ranking.rows[:10])
+    yield from ("", paint("Training", "strong"), *_grid(few, width))
+    for sentence in (sections.best_set(assessment), sections.noise(assessment)):
+        yield from _wrap(sentence, width)
+    if assumed := sections.assumptions(assessment, names):
+        yield from ("", paint("Assumptions", "strong"))
+        for line in assumed:
+            yield from _point(line, width)
+
+
+def _painter(colour: bool):  # type: ignore[no-untyped-def]
+    def paint(text: str, tone: str) -> str:
+        return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if colour else text
+
+    return paint
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    held = _UNIT.sub(_HELD, text)
+    lines = textwrap.wrap(held, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_HELD, " ") for line in lines]
+
+
+def _point(text: str, width: int) -> list[str]:
+    first, *more = _wrap(text, width - 2) or [""]
+    return [f"• {first}", *(f"  {line}" for line in more)]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return lines of a label and a value."""
+    from rich.cells import cell_len
+
+    room = max(cell_len(name) for name, _ in rows)
+    return [f"  {name}{' ' * (room - cell_len(name))}  {value}" for name, value in rows]
+
+
+def _grid(table: sections.Table, width: int) -> list[str]:
+    """Return a table in columns; the first gives way where there is not enough room."""
+    from rich.cells import cell_len, set_cell_size
+
+    rows = [table.head, *table.rows]
+    widths = [max(cell_len(row[place]) for row in rows) for place in range(len(table.head))]
+    widths[0] = max(8, min(widths[0], width - sum(widths[1:]) - 2 * len(widths)))
+    lines = []
+    for row in rows:
+        cells = [
+            set_cell_size(cell, room) if place < table.texts
+            else " " * (room - cell_len(cell)) + cell
+            for place, (cell, room) in enumerate(zip(row, widths, strict=True))
+        ]  # fmt: skip
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+    return lines

@@ -1,13 +1,30 @@
 """The verdict in words: a badge, two sentences, and the comparison on the same instances.
 
-Every sentence is written once, as a whole. What qualifies a result is a caveat: a line of its own.
+Every sentence is written once, as a whole, in `sentences`. What qualifies a result is a caveat: a
+line of its own.
 """
 
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Literal
 
+from truecost.errors import Refusal, counted
+from truecost.show import sentences
+from truecost.show.numbers import (
+    at_least,
+    at_most,
+    confidence,
+    given,
+    label,
+    number,
+    percent,
+    share_at_least,
+    share_at_most,
+    signed,
+)
+
 if TYPE_CHECKING:
-    from truecost.judge.assessment import Assessment
+    from truecost.judge.assessment import Assessment, Ladder, SameInstances, Statement
 
 Tone = Literal["good", "open", "bad"]
 Names = tuple[str, str]
@@ -18,19 +35,301 @@ NAMES: Names = ("winner", "default")
 class Block:
     """What every command shows first.
 
-    `rows` are the lines of the table of the same instances: a label and what stands beside it.
+    Attributes
+    ----------
+    badge, tone
+        The grade, or "mixed" and "better up to PAR3"; its colour.
+    headline, second
+        The answer by the primary criterion, and by the other one.
+    title, rows
+        The comparison on the same instances: a title, and lines of a label and a value. Empty
+        without a default.
+    training
+        What training made the winner look like; empty where nothing is known.
     """
 
     badge: str
     tone: Tone
     headline: str
-    wins: str
+    second: str
     title: str
     rows: tuple[tuple[str, str], ...]
     training: str
-    caveats: tuple[str, ...]
+
+    @property
+    def answer(self) -> str:
+        """The headline behind its grade, for texts without a badge."""
+        if self.headline.startswith(("Mixed:", "Better", "Worse")):
+            return self.headline
+        return f"{self.badge}. {self.headline}"
 
 
 def block(assessment: "Assessment", names: Names = NAMES) -> Block:
     """Return the verdict; `names` are what the two sides are called, ("NEW", "OLD") for instance."""
-    raise NotImplementedError
+    badge, tone = _badge(assessment)
+    same = assessment.same
+    return Block(
+        badge=badge,
+        tone=tone,
+        headline=headline(assessment, names),
+        second=_second(assessment, names),
+        title="" if same is None else same_title(same),
+        rows=() if same is None else tuple(_rows(assessment, same, names)),
+        training=_training(assessment, names),
+    )
+
+
+def text(assessment: "Assessment") -> str:
+    """Return the verdict as the terminal shows it."""
+    from truecost.show.terminal import screen
+
+    return screen(assessment)
+
+
+def called(name: str) -> str:
+    """Return a side's name inside a sentence: the winner, NEW."""
+    return f"the {name}" if name.islower() else name
+
+
+def opening(sentence: str) -> str:
+    """Begin a sentence with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def is_time(assessment: "Assessment") -> bool:
+    """Whether costs are running times in seconds with a penalty for failures."""
+    return assessment.log.runs.par is not None
+
+
+def mean_of(assessment: "Assessment", penalty: float | None = None) -> str:
+    """Return what means are of: mean PAR10, mean tour length, mean cost."""
+    if is_time(assessment):
+        return f"mean {par(assessment.log.runs.par if penalty is None else penalty)}"
+    return f"mean {assessment.log.cost_unit or 'cost'}"
+
+
+def par(penalty: float | None) -> str:
+    """Write a penalty as people know it: PAR10."""
+    return "failures only" if penalty == inf else f"PAR{given(penalty or 1)}"
+
+
+def unit_of(assessment: "Assessment") -> str:
+    """Return what follows a cost in a table: s for running times."""
+    return " s" if is_time(assessment) else ""
+
+
+def same_title(same: "SameInstances") -> str:
+    """Return what winner and default were compared on."""
+    kind = {"test": "fresh test", "training": "training"}[same.source]
+    if same.unit == "seed":
+        return f"On the same instance, {counted(same.units, 'seed')}"
+    size = counted(same.instances, f"{kind} instance")
+    families = f" of {counted(same.units, 'family')}" if same.unit == "family" else ""
+    return f"On the same {size}{families}"
+
+
+def headline(assessment: "Assessment", names: Names = NAMES) -> str:
+    """Return the answer in one sentence."""
+    winner, default = map(called, names)
+    if assessment.default == assessment.winner:
+        return sentences.SAME.format(Winner=opening(winner), default=default)
+    if assessment.default is None:
+        return _alone(assessment, names)
+    if isinstance(assessment.evidence, Refusal):
+        return opening(assessment.evidence.reason)
+    ladder = assessment.ladder
+    if ladder is not None and _ladder_decides(assessment, ladder):
+        return _of_ladder(assessment, ladder)
+    if assessment.question.primary == "wins":
+        return _of_wins(assessment, assessment.grade, names)
+    return _of_mean(assessment, assessment.grade, names)
+
+
+def _ladder_decides(assessment: "Assessment", ladder: "Ladder") -> bool:
+    """Whether the penalty is what the headline is about."""
+    if assessment.question.primary == "wins" or (ladder.better or ladder.worse) is None:
+        return False
+    return ladder.mixed or assessment.grade == "undecided"
+
+
+def _of_ladder(assessment: "Assessment", ladder: "Ladder") -> str:
+    side = "better" if ladder.better is not None else "worse"
+    low, high = ladder.better or ladder.worse or (1.0, 1.0)
+    reach = "up to" if low <= 1 else "only" if low == high else "between"
+    fields = {"low": given(low), "high": given(high), "declared": given(ladder.declared)}
+    same = assessment.same
+    if not ladder.mixed or same is None or same.solved_both is None:
+        return sentences.LADDER[side, reach].format(**fields)
+    neither = same.solved_neither or 0
+    failed = neither + (same.solved_only_default or 0)
+    rival = neither + (same.solved_only_winner or 0)
+    return sentences.MIXED[side, reach].format(failed=failed, rival=rival, **fields)
+
+
+def _fields(assessment: "Assessment", delta: float, names: Names) -> dict[str, str]:
+    evidence = assessment.evidence
+    sampled = "instance" if isinstance(evidence, Refusal) else evidence.sampled
+    where, (winner, default) = sentences.WHERE[sampled], map(called, names)
+    del delta  # every statement is made with the δ that was asked for
+    return {
+        "where": where,
+        "Where": opening(where),
+        "winner": winner,
+        "Winner": opening(winner),
+        "default": default,
+        "mean": mean_of(assessment),
+        "level": confidence(assessment.question.delta),
+    }
+
+
+def _of_mean(assessment: "Assessment", grade: str, names: Names) -> str:
+    """Return the sentence on the means, for a grade."""
+    criterion: sentences.Criterion = "time" if is_time(assessment) else "cost"
+    difference = assessment.statement("difference")
+    if difference is None:
+        return ""
+    fields = _fields(assessment, difference.delta, names)
+    if grade == "no relevant difference":
+        margin = percent(assessment.question.margin_share or 0)
+        return sentences.MARGIN.format(margin=margin, **fields)
+    lower, upper = difference.lower, difference.upper
+    if grade.startswith("probably") and difference.approximate is not None:
+        lower, upper = difference.approximate
+        low, high = sorted((abs(lower), abs(upper)))
+        amounts = {"least": number(low), "most": number(high)}
+        return sentences.HEADLINES[criterion, grade].format(**amounts, **fields)
+    if grade == "undecided" and not (isfinite(lower) and isfinite(upper)):
+        if difference.approximate is None:
+            return sentences.NO_AMOUNT[criterion, grade].format(**fields)
+        lower, upper = difference.approximate
+        amounts = {"least": number(max(0.0, -lower)), "most": number(max(0.0, upper))}
+        return sentences.APPROXIMATELY_UNDECIDED[criterion].format(**amounts, **fields)
+    least = {"better": -upper, "worse": lower}.get(grade, inf)
+    if grade == "undecided":
+        amounts = {"least": at_most(max(0.0, -lower)), "most": at_most(max(0.0, upper))}
+    elif least > 0 and isfinite(least):
+        amounts = {"least": at_least(least)}
+    else:
+        return sentences.NO_AMOUNT[criterion, grade].format(**fields)
+    return sentences.HEADLINES[criterion, grade].format(**amounts, **fields)
+
+
+def _of_wins(assessment: "Assessment", grade: str, names: Names) -> str:
+    """Return the sentence on the runs won, for a grade."""
+    wins = assessment.statement("wins")
+    if wins is None or ("wins", grade) not in sentences.HEADLINES:
+        return _of_mean(assessment, grade, names)
+    amounts = {"least": share_at_least(wins.lower), "most": share_at_most(wins.upper)}
+    fields = _fields(assessment, wins.delta, names)
+    return sentences.HEADLINES["wins", grade].format(**amounts, **fields)
+
+
+def _alone(assessment: "Assessment", names: Names) -> str:
+    """Return what can be said without a default."""
+    mean = assessment.statement("mean")
+    fields = _fields(assessment, assessment.question.delta, names)
+    if mean is not None and isfinite(mean.upper):
+        most = f"{at_most(mean.upper)}{unit_of(assessment)}"
+        return sentences.ALONE.format(most=most, **fields)
+    cost = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
+    observed = f"{number(mean.observed if mean else cost)}{unit_of(assessment)}"
+    return sentences.ALONE_SPREAD.format(observed=observed, **fields)
+
+
+def _second(assessment: "Assessment", names: Names) -> str:
+    """Return the sentence on the criterion that does not decide; the way out of a refusal."""
+    if isinstance(assessment.evidence, Refusal):
+        return assessment.evidence.way_out
+    if assessment.same is None:
+        return ""
+    if assessment.question.primary == "wins":
+        difference = assessment.statement("difference")
+        return "" if difference is None else _of_mean(assessment, difference.grade, names)
+    same, wins = assessment.same, assessment.same.wins
+    return sentences.WINS["not testable" if wins is None else wins.grade].format(
+        won=same.won,
+        runs=f"{same.runs:,}",
+        least=share_at_least(0.0 if wins is None else wins.lower),
+        most=share_at_most(1.0 if wins is None else wins.upper),
+        **_fields(assessment, assessment.question.delta, names),
+    )
+
+
+def _rows(
+    assessment: "Assessment", same: "SameInstances", names: Names
+) -> list[tuple[str, str]]:
+    """Return the lines of the comparison on the same instances."""
+    unit, level = unit_of(assessment), confidence(assessment.question.delta)
+    difference, change = same.difference, same.change
+    relative = "" if change is None else f" ({signed(percent(change, _digits(change)))})"
+    rows = [
+        (f"{names[0]} ({label(same.winner)})", f"{number(same.winner_cost)}{unit}"),
+        (f"{names[1]} ({label(same.default)})", f"{number(same.default_cost)}{unit}"),
+        ("difference", f"{signed(number(difference.observed))}{unit}{relative}"),
+    ]
+    if isfinite(difference.lower) and isfinite(difference.upper):
+        rows.append((f"limits, {level} each", between(difference, guaranteed=True)))
+    if difference.approximate is not None:
+        rows.append((f"approximate, {level}", between(difference, guaranteed=False)))
+    tied = f", {same.tied:,} tied" if same.tied else ""
+    rows.append(("runs won", f"{same.won:,} of {same.runs:,}{tied}"))
+    if same.solved_both is not None:
+        # Nothing failed: nothing to tell.
+        apart = (same.solved_only_winner or 0) + (same.solved_only_default or 0)
+        if apart or same.solved_neither:
+            rows.append(("solved", _solved(same, names)))
+    return rows
+
+
+def _solved(same: "SameInstances", names: Names) -> str:
+    both = same.solved_both or 0
+    mine, theirs = both + (same.solved_only_winner or 0), both + (same.solved_only_default or 0)
+    return f"{names[0]} {mine:,}, {names[1]} {theirs:,} of {same.runs:,}"
+
+
+def _digits(change: float) -> int:
+    return 0 if abs(change) >= 0.1 else 1
+
+
+def between(statement: "Statement", *, guaranteed: bool) -> str:
+    """Write an interval, a guaranteed one rounded outwards; differences carry signs."""
+    mark = signed if statement.no_difference == 0 else str
+    if guaranteed:
+        low, high = at_least(statement.lower), at_most(statement.upper)
+    else:
+        lower, upper = statement.approximate or (-inf, inf)
+        low, high = number(lower), number(upper)
+    return f"{mark(low)} to {mark(high)}"
+
+
+def _training(assessment: "Assessment", names: Names) -> str:
+    """Return the one line on what training made the winner look like."""
+    selection = assessment.selection
+    fields = _fields(assessment, assessment.question.delta, names)
+    if selection is None:
+        return ""
+    if selection.earlier is not None and selection.earlier.proven:
+        earlier = label(selection.earlier.configuration)
+        return sentences.TRAINING["earlier"].format(earlier=earlier, **fields)
+    if selection.error is None:
+        return ""
+    candidates = len(assessment.ranking)
+    if selection.error <= 0:
+        return sentences.TRAINING["list, none"].format(candidates=candidates)
+    error = f"{number(selection.error)}{unit_of(assessment)}"
+    return sentences.TRAINING["list"].format(candidates=candidates, error=error)
+
+
+def _badge(assessment: "Assessment") -> tuple[str, Tone]:
+    """Return the badge and its colour."""
+    ladder, grade = assessment.ladder, assessment.grade
+    if ladder is not None and _ladder_decides(assessment, ladder):
+        if ladder.mixed:
+            return "Mixed", "open"
+        side = "Better" if ladder.better is not None else "Worse"
+        high = (ladder.better or ladder.worse or (1.0, 1.0))[1]
+        return f"{side} up to {par(high)}", "open"
+    if grade == "better" and not assessment.green:
+        return "Better, with a condition", "open"
+    tone: Tone = "good" if assessment.green or assessment.margin_kept else "open"
+    return opening(grade), "bad" if grade in ("worse", "probably worse") else tone

@@ -1,0 +1,211 @@
+"""One look for all figures, and files of them.
+
+Figures are made without pyplot, so that no window opens and no global state changes.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from truecost.errors import InputError, check_choice
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colours for the colour-blind after Okabe and Ito, on a light and on a dark page. Wherever two
+# share a figure, shape or dash differs as well.
+COLOURS: Final = {
+    "blue": ("#0072b2", "#4fb0ea"),
+    "orange": ("#d55e00", "#f5873a"),
+    "grey": ("#767676", "#9299a3"),
+    "sand": ("#ead9b4", "#544a37"),
+    "ink": ("#1a1d21", "#e7e9ec"),
+    "line": ("#d9dde2", "#3a414b"),
+}
+BLUE, ORANGE, GREY, SAND, INK, LINE = (light for light, _ in COLOURS.values())
+# From light (cheap) to dark (expensive): lightness alone conveys the order.
+COSTS: Final = "viridis_r"
+# Inches on the page: two figures beside each other.
+SIZE: Final = (5.0, 3.3)
+# Inches of a column and of a page of a two-column paper.
+WIDTHS: Final = {"column": 3.35, "page": 7.0}
+# Points of text in a paper.
+TEXT: Final = 8.0
+# More points than this are drawn as an image: a vector file would be slow to open.
+MOST_POINTS: Final = 2000
+
+_RC: Final[dict[str, Any]] = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "truecost",
+    "pdf.fonttype": 42,
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "axes.unicode_minus": True,
+}
+
+
+@contextmanager
+def page_style() -> Iterator[None]:
+    """Draw inside with the look of the page, whatever the user's own settings are."""
+    from matplotlib import rc_context, rcdefaults
+
+    with rc_context():
+        rcdefaults()
+        with rc_context(_RC):
+            yield
+
+
+def axes_of(ax: "Axes | None", size: tuple[float, float] = SIZE) -> "Axes":
+    """Return the axes to draw into: the caller's, or those of a new figure."""
+    if ax is not None:
+        return ax
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.add_subplot()
+
+
+def points(ax: "Axes", x: Sequence[float], y: Sequence[float], **look: Any) -> None:
+    """Draw points; many of them as an image."""
+    ax.scatter(x, y, rasterized=len(x) > MOST_POINTS, **look)
+
+
+def legend(ax: "Axes", columns: int = 2) -> None:
+    """Put the legend below the axes, where it hides nothing."""
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        ax.legend(
+            handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=columns,
+            frameon=False, borderaxespad=0, handlelength=1.6, columnspacing=1.2,
+        )  # fmt: skip
+
+
+def log_if_wide(values: Iterable[float]) -> bool:
+    """Whether an axis of these values is logarithmic: all positive, and a factor of 20 apart."""
+    known = [value for value in values if value == value]
+    return bool(known) and min(known) > 0 and max(known) > 20 * min(known)
+
+
+def plain_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
+    """Write 0.1, 1, 10 on a logarithmic axis instead of powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    low, high = sorted(axis.get_view_interval())
+    narrow = low > 0 and high < 30 * low
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def save(
+    axes: "Axes",
+    path: str | os.PathLike[str],
+    width: Literal["column", "page"] | None = None,
+) -> None:
+    """Write a figure as .pdf, .svg or .png, by the ending.
+
+    Parameters
+    ----------
+    axes
+        Of any function of `truecost.figures`.
+    path
+        The file; an old one is replaced.
+    width
+        "column" (3.35 inches) or "page" (7 inches) of a two-column paper, with text of 8 pt; by
+        default the size and text that the figure has.
+    """
+    kind = Path(path).suffix.removeprefix(".")
+    if kind not in ("pdf", "svg", "png"):
+        raise InputError(f"{path} does not end in .pdf, .svg or .png. Give such a name.")
+    if width is not None:
+        check_choice("width", width, tuple(WIDTHS))
+    figure = _figure(axes)
+    buffer = BytesIO()
+    from matplotlib import rc_context
+
+    with rc_context({key: _RC[key] for key in ("svg.fonttype", "svg.hashsalt", "pdf.fonttype")}):
+        with _sized(figure, None if width is None else WIDTHS[width]):
+            date = "CreationDate" if kind == "pdf" else "Date"
+            metadata = {} if kind == "png" else {date: None}
+            figure.savefig(buffer, format=kind, dpi=300, facecolor="white", metadata=metadata)
+    Path(path).write_bytes(buffer.getvalue())
+
+
+def _figure(axes: "Axes") -> "Figure":
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        raise InputError("These axes belong to no figure. Save the figure before removing them.")
+    return figure
+
+
+@contextmanager
+def _sized(figure: "Figure", width: float | None) -> Iterator[None]:
+    """Give a figure this width and text of 8 points, and take it back afterwards."""
+    if width is None:
+        yield
+        return
+    from matplotlib.text import Text
+
+    before = figure.get_size_inches().copy()
+    texts = [(text, text.get_fontsize()) for text in figure.findobj(Text)]
+    try:
+        # A column is less wide than the screen's figure; the same text needs more height.
+        figure.set_size_inches(width, width * min(0.75, before[1] / before[0] * 1.15))
+        for text, _ in texts:
+            text.set_fontsize(TEXT)
+        yield
+    finally:
+        figure.set_size_inches(before)
+        for text, size in texts:
+            text.set_fontsize(size)
+
+
+def svg(axes: "Axes") -> str:
+    """Return a figure as SVG whose colours follow the light or dark mode of the page."""
+    buffer = StringIO()
+    with page_style():
+        _figure(axes).savefig(
+            buffer, format="svg", dpi=120, facecolor="none",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )  # fmt: skip
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    for name, (light, _) in COLOURS.items():
+        text = re.sub(rf"(?<=[ \"]){light}|(?<=: ){light}", f"var(--{name})", text)
+    text = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 sans-serif", text)
+    text = re.sub(r"(?<=\d\.\d\d)\d+", "", text)  # hundredths of a point are enough
+    text = re.sub(r"\n\s*", "\n", text)
+    light = ";".join(f"--{name}:{pair[0]}" for name, pair in COLOURS.items())
+    dark = ";".join(f"--{name}:{pair[1]}" for name, pair in COLOURS.items())
+    style = f"svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}"
+    return text.replace("<defs>", f"<defs><style>{style}</style>", 1)

@@ -1,0 +1,110 @@
+"""The one way to write numbers for people: three significant digits, limits on the safe side."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+
+# The space between a number and its unit, at which no line may end.
+NARROW = "\u00a0"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write significant digits, a thousands separator and a proper minus; a dash if not finite."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    # Digits are those of the rounded number: 0.0996 with two digits is 0.10.
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    size = int(exponent)
+    if size >= digits and not isinstance(value, int):  # counts keep all their digits
+        value = float(f"{mantissa}e{size}")
+    plain = -4 < size < 10
+    text = f"{value:,.{max(0, digits - 1 - size)}f}" if plain else f"{mantissa}e{size}"
+    return text.replace("-", "−")
+
+
+def at_most(value: float, digits: int = 3) -> str:
+    """Write an upper limit, rounded up: never below the limit itself."""
+    return number(_rounded(value, digits, ROUND_CEILING), digits)
+
+
+def at_least(value: float, digits: int = 3) -> str:
+    """Write a lower limit, rounded down."""
+    return number(_rounded(value, digits, ROUND_FLOOR), digits)
+
+
+def _rounded(value: float, digits: int, rounding: str) -> float:
+    if not math.isfinite(value):
+        return value
+    return float(Context(prec=digits, rounding=rounding).create_decimal_from_float(value))
+
+
+def signed(text: str) -> str:
+    """Put a plus before a number that was written without a sign."""
+    return text if text[:1] in ("−", "–", "0") and text[:2] != "0." else f"+{text}"
+
+
+def given(value: float) -> str:
+    """Write a number that somebody chose, a cutoff or a level: all its digits and no others."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:,.10g}".replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """Write a share in per cent."""
+    return f"{100 * share:,.{digits}f} %".replace("-", "−") if math.isfinite(share) else "–"
+
+
+def share_at_least(share: float) -> str:
+    """Write a lower limit of a share in whole per cent, rounded down."""
+    return percent(math.floor(round(100 * share, 9)) / 100)
+
+
+def share_at_most(share: float) -> str:
+    """Write an upper limit of a share, rounded up."""
+    return percent(math.ceil(round(100 * share, 9)) / 100)
+
+
+def confidence(delta: float) -> str:
+    """Write the confidence level of a statement with error probability delta: 0.05 is 95 %."""
+    level = given(100 * (1 - delta))
+    return f"{'over 99.9999999' if level == '100' else level} %"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration in the unit that suits it."""
+    if not math.isfinite(seconds):
+        return "–"
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.3g} s"
+
+
+def visible(text: str) -> str:
+    """Escape control characters, so that names from files cannot act on a terminal or a page."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def short(name: str, room: int = 40) -> str:
+    """Cut the middle out of a long name; control characters are escaped."""
+    name = visible(name)
+    if len(name) <= room:
+        return name
+    last = (room - 1) // 2
+    return f"{name[: room - 1 - last]}…{name[-last:]}"
+
+
+def is_hash(name: str) -> bool:
+    """Whether a name says nothing to people: a long string of hexadecimal digits."""
+    return len(name) >= 12 and all(c in "0123456789abcdef" for c in name.lower())
+
+
+def label(name: str) -> str:
+    """A configuration's name inside a sentence: the first eight digits of a hash are enough."""
+    return name[:8] if is_hash(name) else short(name)
