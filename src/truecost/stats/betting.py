@@ -287,12 +287,14 @@ def proves_above(
 
 
 def scan(look: OneLook, ends: FloatArray) -> int:
-    """The first cell from 0 that is not rejected whole; the last never is."""
+    """The first cell from 0 that is not rejected whole; as many as there are if all are. A cell that
+    ends at 1 never is.
+    """
     for start in range(0, ends.size, BLOCK):
         rejected = look.rejects(ends[start : start + BLOCK])
         if not rejected.all():
             return start + int(rejected.argmin())
-    return ends.size - 1
+    return ends.size
 
 
 class Watch:
