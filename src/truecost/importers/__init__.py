@@ -13,7 +13,7 @@ __all__ = ["import_runs", "scenario_from_log"]
 def __getattr__(name: str) -> object:
     # It needs the scenario files' side of the package, which reading runs does not.
     if name == "scenario_from_log":
-        from truecost.importers.from_log import scenario_from_log
+        from truecost.importers.scenario import scenario_from_log
 
         return scenario_from_log
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

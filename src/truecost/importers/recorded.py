@@ -101,21 +101,25 @@ def charge(
         )
     caveats = []
     if par is None and reading.par is None:
-        caveats.append(_caveat("par", f"A failed run costs {factor:g} × the cutoff (PAR{factor:g})."))
+        caveats.append(
+            Caveat("par", f"A failed run costs {factor:g} × the cutoff (PAR{factor:g}).")
+        )
     # Without a status, a run that reaches the cutoff was stopped by it.
     late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
     if overran := int((late & (statuses == Status.SOLVED)).sum()):
         runs = counted(overran, "solved run")
         caveats.append(
-            _caveat("overran", f"{runs} took longer than the cutoff of {cutoff:g} s: timeouts.")
+            Caveat("overran", f"{runs} took longer than the cutoff of {cutoff:g} s: timeouts.")
         )
     statuses[late & ~failed] = Status.TIMEOUT
     failed |= late
     others = failed & (statuses != Status.TIMEOUT)
     for status in np.unique(statuses[others]).tolist():
-        runs = counted(int((statuses[others] == status).sum()), _FAILED[Status(status)])
-        verb = "counts" if runs.startswith("1 ") else "count"
-        caveats.append(_caveat("failed", f"{runs} {verb} as {factor:g} × the cutoff."))
+        number = int((statuses[others] == status).sum())
+        noun = _FAILED[Status(status)]
+        runs = f"{number:,} {noun} run{'' if number == 1 else 's'}"
+        verb = "counts" if number == 1 else "count"
+        caveats.append(Caveat("failed", f"{runs} {verb} as {factor:g} × the cutoff."))
     costs[failed] = factor * cutoff
     return Charged(
         costs=costs,
@@ -129,10 +133,10 @@ def charge(
 
 
 _FAILED = {
-    Status.MEMORY: "run out of memory",
-    Status.CRASHED: "crashed run",
-    Status.WRONG: "wrong run",
-    Status.ABORTED: "aborted run",
+    Status.MEMORY: "out-of-memory",
+    Status.CRASHED: "crashed",
+    Status.WRONG: "wrongly answered",
+    Status.ABORTED: "aborted",
 }
 
 
@@ -154,15 +158,11 @@ def _charge_failures(
             most = "the largest cost seen (--high sets another)"
         runs = counted(number, "failed run")
         verb = "has no cost and counts" if number == 1 else "have no cost and count"
-        caveats.append(_caveat("failed", f"{runs} {verb} as {worst:g}, {most}."))
+        caveats.append(Caveat("failed", f"{runs} {verb} as {worst:g}, {most}."))
     if number := int((failed & ~blank).sum()):
         keeps = "keeps its recorded cost" if number == 1 else "keep their recorded costs"
-        caveats.append(_caveat("failed", f"{counted(number, 'failed run')} {keeps}."))
+        caveats.append(Caveat("failed", f"{counted(number, 'failed run')} {keeps}."))
     return caveats
-
-
-def _caveat(code: str, sentence: str) -> Caveat:
-    return Caveat(code, sentence)
 
 
 def left_out(reasons: Mapping[str, int]) -> list[Caveat]:

@@ -1,0 +1,253 @@
+"""Wide tables: a row for each instance and a column for each configuration, as SAT Competitions
+publish them; or a row for each configuration, where the first column is called so.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from truecost.arrays import FloatArray
+from truecost.errors import InputError, counted
+from truecost.importers.frame import Column, Table, is_numeric, numbers, texts, words
+from truecost.importers.recorded import charge, turned
+from truecost.importers.roles import (
+    SYNONYMS,
+    WORDS,
+    listed,
+    plain_name,
+    roles_by_name,
+    words_of,
+)
+from truecost.importers.table import is_settled, laid_out, mark_of
+from truecost.matrix.log import Log
+from truecost.matrix.reading import Reading
+from truecost.runs import NO_STATUS, Caveat, Status
+
+# A cell without a number: the run was not solved.
+MISSING = frozenset({
+    "", "na", "nan", "none", "null", "-", "timeout", "memout", "unknown", "to", "mo", "inf",
+    "+inf", "infinity",
+})  # fmt: skip
+# Columns that say something of an instance.
+ABOUT = ("seed", "run", "family")
+WEIGHTS = frozenset({"weight", "weights", "instance_weight", "sampling_weight"})
+FILE = re.compile(r"/|\.\w{2,4}$")
+# Numbers of the rows, which spreadsheets and pandas add.
+COUNTER = re.compile(r"(?i)column 1|unnamed: \d+|index|row|#|level_0")
+# Rows and columns that spreadsheets and competitions add to those of instances and configurations.
+SUMMARIES = frozenset({
+    "total", "sum", "mean", "average", "avg", "median", "vbs", "virtual_best",
+    "virtual_best_solver",
+})  # fmt: skip
+
+
+def is_wide(table: Table, reading: Reading) -> bool:
+    """Whether a table can be read as a wide one."""
+    columns = list(table)
+    if len(columns) < 3:
+        return False
+    named = roles_by_name(columns, _sides_apart(reading)[1], ("cost", "configuration", "instance"))
+    # Those are columns of a table with a row for every run.
+    if "cost" in named or {"configuration", "instance"} <= set(named):
+        return False
+    key = _key(table, reading)
+    return key is not None and len(_costs(table, key)) >= max(2, (len(columns) - 1) / 2)
+
+
+def read(table: Table, reading: Reading) -> Log:
+    """The runs in a wide table."""
+    key = _key(table, reading)
+    if key is None:
+        raise InputError(
+            "No column names the instances. Give a table with the instances in its first column, "
+            "or name it: --columns instance=NAME."
+        )
+    every = texts(table[key], key)
+    costs = _costs(table, key)
+    columns = [name for name in costs if not _is_summary(name)]
+    if len(columns) < 2:
+        raise InputError(
+            f"A wide table has a column of numbers for each configuration; this one has "
+            f"{len(columns)}. It has {listed(list(table))}."
+        )
+    keep = [row for row, name in enumerate(every) if not _is_summary(name)]
+    names = [every[row] for row in keep]
+    turned_round = _turned_round(key, names, columns, reading)
+    about = {} if turned_round else _about(table, key, reading)
+    if not {"seed", "run"} & set(about) and len(set(names)) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{again!r:.60} stands twice in the column {key!r:.60}. Remove one row.")
+    caveats = []
+    if turned_round:
+        sentence = f"Rows are configurations ({key}), the other columns instances."
+        caveats.append(Caveat("columns", sentence))
+    if summaries := [name for name in (*every, *costs) if _is_summary(name)]:
+        caveats.append(
+            Caveat("left out", f"Left out, as sums of others: {', '.join(summaries):.200}.")
+        )
+    if others := [name for name in table if name not in {key, *costs, *about.values()}]:
+        caveats.append(Caveat("left out", f"Left out, as no costs: {listed(others)}."))
+    # Rows × columns, one after the other.
+    cells = np.column_stack([_cells(table[name], name)[keep] for name in columns])
+    values = cells.T.ravel()
+    sides = ([name for name in columns for _ in names], names * len(columns))
+    who, what = (sides[1], sides[0]) if turned_round else sides
+    long: Table = {"configuration": who, "instance": what}  # type: ignore[dict-item]
+    for role, name in about.items():
+        column = [words(table[name])[row] for row in keep]
+        long[role] = column * len(columns)
+    values, statuses = _unsolved(values, who, what, reading)
+    ends = reading
+    if reading.maximise:
+        values, ends, notes = turned(values, reading, "score")
+        caveats += notes
+    charged = charge(values, statuses, ends)
+    log, notes = laid_out(long, {name: name for name in long}, charged, "")
+    return Log(
+        runs=log.runs,
+        tool="wide table",
+        cost_unit=charged.unit,
+        maximised=bool(reading.maximise),
+        caveats=(*caveats, *notes, *charged.caveats),
+    )
+
+
+def _key(table: Table, reading: Reading) -> str | None:
+    """The column of names: given, called so, else the first; None where it holds other numbers."""
+    sides, _ = _sides_apart(reading)
+    if sides:
+        # Refuses a column that is not there.
+        return next(iter(roles_by_name(list(table), sides, ()).values()), None)
+    first = _without_counter(table)
+    if plain_name(first) in (*SYNONYMS["instance"], *SYNONYMS["configuration"]):
+        return first
+    column = table[first]
+    if not is_numeric(column, MISSING):
+        return first
+    # Whole numbers may be names, others are costs.
+    values = numbers(column, first) if not _has_words(column) else np.array([np.nan])
+    return first if COUNTER.fullmatch(first) is None and (values % 1 == 0).all() else None
+
+
+def _sides_apart(reading: Reading) -> tuple[dict[str, str], dict[str, str]]:
+    """What the caller says of the column of names, and of the others."""
+    given = dict(reading.columns)
+    return {role: given.pop(role) for role in ("instance", "configuration") if role in given}, given
+
+
+def _without_counter(table: Table) -> str:
+    """The first column that does not merely count the rows."""
+    first, *others = table
+    if COUNTER.fullmatch(first) is None or not others or not is_numeric(table[first]):
+        return first
+    steps = np.diff(numbers(table[first], first))
+    # Not where the only other columns are costs.
+    return others[0] if (steps == 1).all() and not is_numeric(table[others[0]]) else first
+
+
+def _has_words(column: Column) -> bool:
+    return any((word or "").strip().lower() in MISSING for word in words(column))
+
+
+def _costs(table: Table, key: str) -> list[str]:
+    """The columns of costs: of numbers, without what says something of an instance."""
+    names = [SYNONYMS[role] for role in ABOUT]
+    about = {name for part in names for name in part} | WEIGHTS
+    first = _without_counter(table)
+    skipped = list(table)[: list(table).index(first)]
+    return [
+        name
+        for name, column in table.items()
+        if name != key
+        and name not in skipped
+        and plain_name(name) not in about
+        and is_numeric(column, MISSING)
+    ]
+
+
+def _is_summary(name: str) -> bool:
+    return plain_name(name) in SUMMARIES
+
+
+def _about(table: Table, key: str, reading: Reading) -> dict[str, str]:
+    """The columns with seeds, numbers of runs and families."""
+    _, given = _sides_apart(reading)
+    roles = roles_by_name([name for name in table if name != key], given, ABOUT)
+    return {role: name for role, name in roles.items() if role in ABOUT}
+
+
+def _turned_round(key: str, names: Sequence[str], columns: Sequence[str], reading: Reading) -> bool:
+    """Whether rows are configurations; refuses where nothing says it."""
+    sides, _ = _sides_apart(reading)
+    if sides:
+        return "configuration" in sides
+    by_name = _side_of(key)
+    if by_name is not None:
+        return by_name == "configuration"
+    rows, others = (
+        sum(FILE.search(name) is not None for name in side) / len(side) for side in (names, columns)
+    )
+    # The first column has the instances, unless the columns look more like them.
+    if others > max(rows, 0.5) or (rows <= 0.5 and len(columns) > len(names)):
+        raise InputError(
+            f"The column {key!r:.60} may name instances or configurations. Say which: --columns "
+            f'"instance={key:.60}" or --columns "configuration={key:.60}".'
+        )
+    return False
+
+
+def _side_of(key: str) -> str | None:
+    """What the name of the column of names says that rows are."""
+    for role in ("instance", "configuration"):
+        if plain_name(key) in SYNONYMS[role]:
+            return role
+    sides = [role for role in ("instance", "configuration") if WORDS[role] & words_of(key)]
+    return sides[0] if len(sides) == 1 else None
+
+
+def _cells(column: Column, name: str) -> FloatArray:
+    """The numbers of a column, NaN where a run was not solved."""
+    if isinstance(column, np.ndarray):
+        values = column.astype(np.float64)
+    else:
+        blank: Mapping[bool, str] = {True: ""}
+        cells = [(cell or "").strip() for cell in column]
+        values = numbers([blank.get(cell.lower() in MISSING, cell) for cell in cells], name)
+    return np.where(np.isposinf(values), np.nan, values)
+
+
+def _unsolved(
+    values: FloatArray, who: Sequence[str], what: Sequence[str], reading: Reading
+) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.int8]]]:
+    """Costs and statuses; refuses where a value or an empty cell may stand for "not solved" and
+    nobody has said so.
+    """
+    empty = np.isnan(values)
+    if empty.all():
+        raise InputError("No cell has a number. Give at least one cost.")
+    statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
+    if empty.any() and reading.cutoff is None:
+        cell = int(np.argmax(empty))
+        raise InputError(
+            f"{int(empty.sum()):,} of {counted(values.size, 'cell')} "
+            f"{'has' if empty.sum() == 1 else 'have'} no number, the first is {who[cell]:.60} on "
+            f"{what[cell]:.60}. If these runs timed out, give the cutoff in seconds: --cutoff. If "
+            "they were never made, write a table with a row for every run."
+        )
+    statuses[empty] = Status.TIMEOUT
+    mark = None if is_settled(reading) else mark_of(values)
+    if mark is not None and mark[0] >= 0:
+        raise InputError(
+            f"{counted(mark[1], 'cell')} have the value {mark[0]:g}. If these runs were not "
+            f"solved, give the cutoff and the penalty: --cutoff {mark[0]:g} --par 1, or "
+            f"--cutoff {mark[0] / 2:g} --par 2. If {mark[0]:g} is a cost like others, give "
+            f"--high {mark[0]:g}."
+        )
+    if mark is not None:
+        raise InputError(
+            f"{counted(mark[1], 'cell')} {'has' if mark[1] == 1 else 'have'} the value "
+            f"{mark[0]:g}. If these runs were not solved, leave the cells empty and give --cutoff. "
+            f"If {mark[0]:g} is a cost like others, give --low {mark[0]:g}."
+        )
+    return values, statuses
