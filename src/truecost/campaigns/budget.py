@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,11 +79,25 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purse:
-    """A budget and what is spent of it by the runs of one tally."""
+    """A budget and what is spent of it by the runs of one tally.
+
+    Attributes
+    ----------
+    budget, tally, workers
+        The whole budget; the runs that are paid from it; how many are made at a time.
+    kept
+        What is kept for other runs, in the budget's unit.
+    """
 
     budget: Budget
     tally: Tally
     workers: int
+    kept: Callable[[], float] = lambda: 0.0
+
+    @property
+    def amount(self) -> float:
+        """What these runs may spend, in the budget's unit."""
+        return max(0.0, self.budget.amount - self.kept())
 
     @property
     def spent(self) -> float:
@@ -94,15 +109,15 @@ class Purse:
     @property
     def share(self) -> float:
         """How much of the budget is spent, from 0 to 1."""
-        return min(1.0, self.spent / self.budget.amount)
+        return min(1.0, self.spent / max(self.amount, 1e-9))
 
     def left(self, mean: float | None = None) -> float:
         """How many more runs fit, of `mean` wall seconds each (default: the mean so far; infinite
         before the first run of a budget of time).
         """
         if self.budget.unit == "runs":
-            return self.budget.amount - self.tally.runs
-        rest = self.budget.amount * self.workers - self.tally.wall
+            return self.amount - self.tally.runs
+        rest = self.amount * self.workers - self.tally.wall
         mean = self.tally.mean_wall if mean is None else mean
         if math.isnan(mean):
             return math.inf

@@ -222,7 +222,7 @@ class Campaign:
         scenario, metric = self.scenario, self.scenario.metric
         self._made += 1
         if run.outcome.status == Status.ABORTED:
-            self._stop(aborted_message(run), usable=True)
+            self._stop(aborted_message(scenario, run), usable=True)
         # Later on, a night of runs is worth more than the news.
         if self._made <= FIRST_RUNS and not self._keep_going and outside(metric, run.outcome):
             gathered = self.journal.kind == "gather"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from truecost.errors import counted
+from truecost.errors import InputError, counted
 from truecost.runs import Outcome, Status
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def none_came_through(scenario: "Scenario", failed: "list[Finished]") -> str:
         f"{len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})" for kind, runs in most
     )
     return (
-        f"The first {counted(len(failed), 'run')} all failed: {reasons}. {_by_hand(most[0][1][0])}"
+        f"The first {counted(len(failed), 'run')} all failed: {reasons}. {_by_hand(scenario, most[0][1][0])}"
         f"Correct the scenario and {AGAIN}. If this is how the solver behaves, add --keep-going."
     )
 
@@ -57,14 +57,22 @@ def cost_outside(scenario: "Scenario", run: "Finished", gathered: bool) -> str:
     )
 
 
-def was_aborted(run: "Finished") -> str:
+def was_aborted(scenario: "Scenario", run: "Finished") -> str:
     """What to say about a run that asked to stop the campaign."""
     return (
         f"The target asked to stop: configuration {run.task.configuration.name} on instance "
         f"{run.task.instance.name!r} ({run.outcome.detail or 'no reason given'}). "
-        f"{_by_hand(run)}The same command continues."
+        f"{_by_hand(scenario, run)}The same command continues."
     )
 
 
-def _by_hand(run: "Finished") -> str:
-    return f"Try by hand: {run.outcome.command} . " if run.outcome.command else ""
+def _by_hand(scenario: "Scenario", run: "Finished") -> str:
+    """The run, and its check where that is what went wrong, as a line to paste."""
+    from truecost.running.execute import Caller, by_hand
+
+    task = run.task
+    try:
+        line = by_hand(Caller(scenario), task.configuration, task.instance, task.seed, run.outcome)
+    except InputError:  # the solver is on other machines only
+        return "Try it by hand where it ran. "
+    return f"Try by hand: {line} . "

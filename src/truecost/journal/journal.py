@@ -343,7 +343,9 @@ class Journal:
                 kinds,
             ).fetchall()
             rows += [row for row in self._waiting if not kinds or row[2] in kinds]
-            return [Event(*place, json.loads(data)) for *place, data in rows]
+            return [
+                Event(number, after, kind, json.loads(data)) for number, after, kind, data in rows
+            ]
 
     @property
     def decisions(self) -> int:

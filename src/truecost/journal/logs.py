@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # Kinds of events: a plan of gather; a search as it began and as it ended; a test, instances added
 # to it, and how it ended.
-PLAN, SEARCH, SEARCHED = "plan", "search", "searched"
-TEST, MORE, STOP = "test", "more instances", "stop"
+PLAN, SEARCH, INCUMBENT, SEARCHED = "plan", "search", "incumbent", "searched"
+TEST, MORE, BUDGET, STOP = "test", "more instances", "budget", "stop"
 # The log that a validation began with, stored as its files.
 LOG, LOG_FILES = "log", ("log.csv.gz", "log.csv.json", "log-test.csv.gz")
 # A run that waited for more than half its time, and half a second, did not have its core for
@@ -85,11 +85,13 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     training = [name for name in table.instances if name not in held_out]
     searched = journal.events(SEARCHED)
     last: dict[str, Any] = searched[-1].data if searched else {}
-    steps = tuple(Step(runs, name) for runs, name in last.get("steps", ()))
-    tests = journal.events(TEST)
+    steps = tuple(
+        Step(event.data["runs"], event.data["name"]) for event in journal.events(INCUMBENT)
+    )
+    incumbent = last.get("incumbent", steps[-1].configuration if steps else None)
     test, plan = None, None
     # The latest incumbent's own test; an earlier one is another configuration's.
-    mine = [event.data for event in tests if last.get("incumbent") in event.data["candidates"]]
+    mine = [event.data for event in journal.events(TEST) if incumbent in event.data["candidates"]]
     if mine:
         plan = test_plan(journal, mine[-1])
         present = np.unique(table.instance)
@@ -101,7 +103,7 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
         test=test,
         tool="truecost configure",
         default=begun["default"],
-        incumbent=last.get("incumbent"),
+        incumbent=incumbent,
         steps=steps,
         parameters=journal.configurations(),
         adaptive=True,
