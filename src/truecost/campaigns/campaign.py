@@ -154,9 +154,14 @@ class Campaign:
     @cached_property
     def pool(self) -> Pool:
         """Where runs are made."""
-        where = {key: self._execution[key] for key in ("workers", "pin") if key in self._execution}  # type: ignore[literal-required]
+        execution = self._execution
         return self._stack.enter_context(
-            open_pool(self.scenario, self._execution.get("pool"), **where)
+            open_pool(
+                self.scenario,
+                execution.get("pool"),
+                workers=execution.get("workers"),
+                pin=execution.get("pin", True),
+            )
         )
 
     @property

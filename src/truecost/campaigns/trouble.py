@@ -40,8 +40,9 @@ def none_came_through(scenario: "Scenario", failed: "list[Finished]") -> str:
     reasons = ", ".join(
         f"{len(runs)} {kind} ({runs[0].outcome.detail or 'no reason given'})" for kind, runs in most
     )
+    line = _by_hand(scenario, most[0][1][0])
     return (
-        f"The first {counted(len(failed), 'run')} all failed: {reasons}. {_by_hand(scenario, most[0][1][0])}"
+        f"The first {counted(len(failed), 'run')} all failed: {reasons}. {line}"
         f"Correct the scenario and {AGAIN}. If this is how the solver behaves, add --keep-going."
     )
 
