@@ -1,29 +1,480 @@
-"""How many instances and runs are needed (SIGNATURES FIRST)."""
+"""How many new instances would prove a difference, and how many runs an error or a budget takes.
 
-from dataclasses import dataclass
-from typing import Any
+A forecast is never made from the runs that chose the winner: 29 of 34 logs of pure noise would be
+promised success. Test runs may be used; of a list that was fixed before, random halves of the
+instances choose and the other halves forecast. A tuned log has no such runs: the answer is then
+what it would take if the winner truly cost 5, 10 or 20 % less.
+"""
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from truecost.arrays import FloatArray
+from truecost.errors import InputError, counted
+from truecost.judge.question import Question
+from truecost.matrix import CostMatrix, Log
+from truecost.stats import quantities
+from truecost.stats.allocation import even_sizes
+from truecost.stats.betting import proving_rows
+from truecost.stats.ladder import START, has_ladder
+from truecost.stats.quantities import Numbers, Runs, Scale
+from truecost.stats.variance import variance_components
+
+# The share of simulated samples in which the difference must be proven, and how many there are.
+POWER, DRAWS = 0.8, 200
+MOST = 10_000
+# Random halves of a list, and true differences of a tuned log, as shares of the default's cost.
+HALVES, ASSUMED = 20, (0.05, 0.1, 0.2)
+# Runs per instance of which the sizes are shown side by side.
+ROUNDS = (1, 2, 5, 10)
+
+Pilot = Literal["test runs", "fixed before", "random halves", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """How many new units would prove that the winner is better, at power `POWER`.
+
+    Attributes
+    ----------
+    quantity, penalty
+        What is to be proven; a failed run costs `penalty` × cutoff in it.
+    difference
+        The value of the pilot, or the one assumed.
+    assumed
+        The assumed true difference as a share of the default's cost; None with a pilot.
+    units
+        None where the pilot does not point that way, or `MOST` units are not enough.
+    """
+
+    quantity: str
+    penalty: float | None
+    difference: float
+    assumed: float | None
+    units: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Runs spread evenly over instances (S*), and the standard error of their mean (Lemma 2)."""
+
+    instances: int
+    runs: int
+    standard_error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Instances needed to prove a difference, and runs and instances for an error or a budget."""
+    """What would prove a difference, and what an error or a budget comes to.
+
+    Attributes
+    ----------
+    pilot, units
+        Which runs the forecast rests on, and how many units they have.
+    unit
+        What a unit is: "instance", "family" or "run".
+    within, across
+        Variance components of the winner's runs; negative estimates count as 0. NaN `within`: only
+        their sum is known, and counts as `across`.
+    now
+        The standard error of the winner's cost as it is.
+    sizes
+        What reaches `error`, or what `budget` buys, with 1, 2, 5 and 10 runs per instance; of these
+        `best` has the fewest runs, or the least error.
+    """
+
+    winner: str
+    default: str | None
+    pilot: Pilot
+    units: int
+    unit: str
+    needs: tuple[Need, ...]
+    delta: float
+    within: float
+    across: float
+    now: Size
+    error: float | None = None
+    budget: int | None = None
+    sizes: tuple[Size, ...] = ()
+    best: Size | None = None
 
     def summary(self) -> str:
-        """Lines for people."""
-        raise NotImplementedError
+        """The answer in a few lines."""
+        return "\n".join([*self._needed(), *self._sizes()])
+
+    def _needed(self) -> list[str]:
+        if self.default is None:
+            return ["Nothing to compare with. Name the default with --default."]
+        if not self.needs:
+            return [f"No forecast: too few runs of {self.winner} and {self.default} on the same "
+                    "instances."]  # fmt: skip
+        sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
+        lines = [f"New {_plural(self.unit)} needed to prove {self.winner} better than "
+                 f"{self.default} ({sure}):"]  # fmt: skip
+        for need in self.needs:
+            which = "" if need.penalty is None else f", a timeout costing {need.penalty:g} cutoffs"
+            if need.assumed is None:
+                case = f"if the {need.quantity} is {need.difference:.3g} as seen"
+            else:
+                case = f"if it truly costs {100 * need.assumed:g} % less"
+            enough = f"about {need.units:,}" if need.units else f"more than {MOST:,}"
+            if need.units is None and need.assumed is None and not self._points(need):
+                enough = "not to be expected"
+            lines.append(f"  {enough}  ({case}{which})")
+        lines.append({
+            "test runs": f"The forecast uses {counted(self.units, self.unit)} of test runs.",
+            "fixed before": "The forecast uses runs of configurations that were fixed before.",
+            "random halves": "The forecast uses only runs that did not choose the winner.",
+            "none": "All these runs helped to choose the winner: they cannot say how much better it "
+                    "is.",
+        }[self.pilot])  # fmt: skip
+        return lines
+
+    @staticmethod
+    def _points(need: Need) -> bool:
+        if need.quantity == "difference":
+            return need.difference < 0
+        return need.difference > (0.5 if need.quantity == "wins" else 0)
+
+    def _sizes(self) -> list[str]:
+        now = self.now
+        lines = [f"The mean of {counted(now.runs, 'run')} on {counted(now.instances, 'instance')} "
+                 f"has a standard error of {now.standard_error:.3g} now."]  # fmt: skip
+        if self.error is not None:
+            lines.append(f"For a standard error of {self.error:g}:")
+        elif self.budget is not None:
+            lines.append(f"With {counted(self.budget, 'run')}:")
+        for size in self.sizes:
+            each = size.runs / size.instances
+            mark = "  (best)" if size == self.best else ""
+            lines.append(
+                f"  {counted(size.instances, 'instance')} × {each:.3g} = "
+                f"{counted(size.runs, 'run')}: standard error {size.standard_error:.3g}{mark}"
+            )
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        raise NotImplementedError
+        """Plain data; numbers that are not finite are None."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    def __repr__(self) -> str:
+        return self.summary()
 
 
 def plan(
-    log: Any,
-    question: Any = None,
+    log: Log,
+    question: Question | None = None,
     *,
     error: float | None = None,
-    budget: float | None = None,
+    budget: int | None = None,
     instances: int | None = None,
 ) -> Plan:
-    """From a Log (matrix.log) and a Question (judge.question)."""
-    raise NotImplementedError
+    """Plan a validation of the winner.
+
+    Parameters
+    ----------
+    log
+        The runs there are.
+    question
+        Whom it is about, what decides, δ, the unit and the seed.
+    error
+        A standard error of the mean cost to reach; or
+    budget
+        how many runs can be made.
+    instances
+        How many instances there are at most; None: as many as needed.
+    """
+    question = Question() if question is None else question
+    if error is not None and budget is not None:
+        raise InputError("An error and a budget are two questions. Give one of them.")
+    if error is not None and not 0 < error < math.inf:
+        raise InputError(f"The error is {error:g}. Give a number above 0.")
+    if budget is not None and budget < 1:
+        raise InputError(f"The budget is {budget}. Give at least 1 run.")
+    if instances is not None and instances < 1:
+        raise InputError(f"There are {instances} instances. Give at least 1.")
+    default = log.default if log.default in log.runs.configurations else None
+    winner = _winner(log, question, default)
+    pilot, numbers = _pilot(log, question, winner, default)
+    within, across, now = _noise(log.runs, winner)
+    result = Plan(
+        winner=winner,
+        default=default,
+        pilot=pilot,
+        units=max((each.values.size for each, _ in numbers), default=0),
+        unit={"family": "family", "seed": "run"}.get(question.sampled or "", "instance"),
+        needs=tuple(need for each, penalty in numbers
+                    for need in _needs(each, penalty, pilot, question, log, default)),
+        delta=question.delta,
+        within=within,
+        across=across,
+        now=now,
+    )  # fmt: skip
+    if error is None and budget is None:
+        return result
+    # With single runs the two cannot be told apart: all variance counts as across, which is safe.
+    known = (0.0 if math.isnan(within) else within, across)
+    if error is not None:
+        sizes, best = _for_error(error, *known, instances)
+    else:
+        sizes, best = _for_budget(budget or 1, *known, instances)
+    return replace(result, error=error, budget=budget, sizes=sizes, best=best)
+
+
+# ---- what would prove it -------------------------------------------------------------------------
+
+
+def _winner(log: Log, question: Question, default: str | None) -> str:
+    names = log.runs.configurations
+    if question.configuration is not None:
+        if question.configuration not in names:
+            raise InputError(f"There is no configuration {question.configuration!r} in the log.")
+        return question.configuration
+    if log.incumbent is not None and log.incumbent in names:
+        return log.incumbent
+    costs = np.nanmean(log.runs.charged, axis=(1, 2))
+    others = [place for place, name in enumerate(names) if name != default] or [0]
+    return names[min(others, key=lambda place: float(costs[place]))]
+
+
+def _pilot(
+    log: Log, question: Question, winner: str, default: str | None
+) -> tuple[Pilot, list[tuple[Numbers, float | None]]]:
+    """Numbers of what decides, from runs that did not choose the winner, at each penalty."""
+    if default is None or winner == default:
+        return "none", []
+    test = log.test
+    if test is not None and {winner, default} <= set(test.configurations):
+        return "test runs", _pairs(test, question, winner, default)
+    if question.basis == "fixed before":
+        return "fixed before", _pairs(log.runs, question, winner, default)
+    if log.adaptive or question.configuration is not None:
+        return "none", _pairs(log.runs, question, winner, default)
+    rng = np.random.default_rng(question.seed)
+    parts = [_held_out(log.runs, question, default, rng) for _ in range(HALVES)]
+    parts = [part for part in parts if part]
+    return "random halves", [
+        (replace(column[0][0], values=np.concatenate([each.values for each, _ in column])),
+         column[0][1])
+        for column in zip(*parts, strict=True)
+    ]  # fmt: skip
+
+
+def _held_out(
+    runs: CostMatrix, question: Question, default: str, rng: np.random.Generator
+) -> list[tuple[Numbers, float | None]]:
+    """One half of the units chooses whom the other half compares with the default."""
+    labels = np.array(_unit_labels(runs, question))
+    units = list(dict.fromkeys(labels.tolist()))
+    if len(units) < 2:
+        return []
+    choosing = set(rng.permutation(units)[: len(units) // 2].tolist())
+    chosen_by = np.array([label in choosing for label in labels.tolist()])
+    half = runs.charged[:, chosen_by]
+    there = ~np.isnan(half)
+    counts = there.sum(axis=(1, 2))
+    means = np.where(there, half, 0.0).sum(axis=(1, 2)) / np.maximum(counts, 1)
+    means[(counts < counts.max() / 2) | (counts == 0)] = np.inf
+    means[runs.configurations.index(default)] = np.inf
+    if not np.isfinite(means).any():
+        return []
+    rest = runs.select(instances=[n for n, mine in zip(runs.instances, chosen_by, strict=True)
+                                  if not mine])  # fmt: skip
+    return _pairs(rest, question, runs.configurations[int(means.argmin())], default)
+
+
+def _unit_labels(runs: CostMatrix, question: Question) -> tuple[str, ...]:
+    if question.sampled == "family":
+        if runs.families is None:
+            raise InputError("Instances have no families. Give them with --families.")
+        return runs.families
+    return runs.instances
+
+
+def _pairs(
+    runs: CostMatrix, question: Question, winner: str, default: str
+) -> list[tuple[Numbers, float | None]]:
+    """The numbers of both on common instances; large is good for the winner."""
+    places = [runs.configurations.index(name) for name in (winner, default)]
+    missing = np.isnan(runs.costs[places]).all(axis=2).any(axis=0)
+    common = ~(missing | np.asarray(runs.censored[places].any(axis=(0, 2))))
+    if not common.any():
+        return []
+    ours, theirs = (
+        Runs(costs=runs.costs[place, common], failed=runs.failed[place, common]) for place in places
+    )
+    if question.sampled == "seed":
+        ours, theirs = (
+            Runs(costs=side.costs.reshape(-1, 1), failed=side.failed.reshape(-1, 1))
+            for side in (ours, theirs)
+        )
+        both = ours.there[:, 0] & theirs.there[:, 0]
+        ours, theirs = (Runs(costs=side.costs[both], failed=side.failed[both])
+                        for side in (ours, theirs))  # fmt: skip
+    scale = Scale(low=runs.low, high=runs.high, cutoff=runs.cutoff, par=runs.par)
+    made: list[tuple[Numbers, float | None]]
+    if question.primary == "wins":
+        made = [(quantities.wins(ours, theirs, scale), None)]
+    elif question.margin_share is not None:
+        made = [(quantities.margin(ours, theirs, scale, question.margin_share), None)]
+    else:
+        penalties = [START, runs.par] if has_ladder(scale) else [None]
+        if not has_ladder(scale) and not math.isfinite(runs.high - runs.low):
+            return []
+        made = [(quantities.difference(ours, theirs, scale, k), k) for k in penalties]
+    if question.sampled == "family":
+        labels = [label for label, mine in zip(_unit_labels(runs, question), common, strict=True)
+                  if mine]  # fmt: skip
+        made = [(numbers.by_family(labels), penalty) for numbers, penalty in made]
+    return made
+
+
+def _needs(
+    numbers: Numbers, penalty: float | None, pilot: Pilot, question: Question, log: Log,
+    default: str | None,
+) -> list[Need]:  # fmt: skip
+    above = numbers.deciding_number or 0.5
+    values = numbers.values
+    if numbers.quantity == "difference":  # winner − default: small is good
+        values, above = 1 - values, 1 - above
+    delta, rng = question.delta, np.random.default_rng(question.seed)
+
+    def need(values: FloatArray, difference: float, assumed: float | None) -> Need:
+        units = instances_needed(
+            values, above, delta, balanced=numbers.balanced, rng=rng.spawn(1)[0]
+        )
+        return Need(quantity=numbers.quantity, penalty=penalty, difference=difference,
+                    assumed=assumed, units=units)  # fmt: skip
+
+    if pilot != "none":
+        return [need(values, numbers.observed, None)]
+    if numbers.quantity != "difference":
+        return []
+    # The spread of the differences seen, moved to the one assumed.
+    place = log.runs.configurations.index(default or "")
+    cost = float(np.nanmean(log.runs.charged[place]))
+    width = numbers.high - numbers.low
+    moved = values - values.mean() + above
+    return [need(np.clip(moved + share * cost / width, 0, 1), -share * cost, share)
+            for share in ASSUMED]  # fmt: skip
+
+
+def instances_needed(
+    values: FloatArray,
+    above: float,
+    delta: float = 0.05,
+    *,
+    balanced: bool = False,
+    power: float = POWER,
+    rng: np.random.Generator,
+) -> int | None:
+    """How many units drawn from a pilot prove a mean above a value with this power, to 5 %.
+
+    Parameters
+    ----------
+    values
+        One number in [0, 1] per unit of the pilot. A small pilot, or one better than the truth by
+        luck, makes the answer too small.
+    above
+        The mean that is to be exceeded.
+    """
+    if values.size == 0 or not values.mean() > above:
+        return None
+    seed = int(rng.integers(2**62))
+
+    def enough(n: int) -> bool:
+        rows = np.random.default_rng(seed).choice(values, (DRAWS, n))
+        return bool(proving_rows(rows, above, delta, balanced=balanced).mean() >= power)
+
+    few, many = 0, 8
+    while not enough(many):
+        if many == MOST:
+            return None
+        few, many = many, min(2 * many, MOST)
+    while many - few > max(1, many // 20):
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(middle) else (middle, many)
+    return many
+
+
+# ---- runs and instances for an error or a budget -------------------------------------------------
+
+
+def _noise(runs: CostMatrix, winner: str) -> tuple[float, float, Size]:
+    """within, across and the present size of the winner's runs."""
+    row = runs.select(configurations=[winner])
+    components = variance_components(row)
+    within, across, total = (
+        float(max(part[0], 0)) if not math.isnan(part[0]) else math.nan
+        for part in (components.within, components.across, components.total)
+    )
+    if math.isnan(across):
+        within, across = math.nan, 0.0 if math.isnan(total) else total
+    counts = row.counts()[0]
+    used = counts[counts > 0]
+    if not used.size:
+        raise InputError(f"{winner} has no runs. Name a configuration that has some.")
+    # The mean of instance means.
+    spread = across + (0.0 if math.isnan(within) else within) / used
+    error = math.sqrt(float(spread.sum())) / used.size
+    return within, across, Size(
+        instances=used.size, runs=int(used.sum()),
+        standard_error=error if used.size > 1 else math.nan,
+    )  # fmt: skip
+
+
+def _size(runs: int, instances: int, within: float, across: float) -> Size:
+    """By Lemma 2: within/N + (Σ n_i²/N²)·across."""
+    instances = min(instances, runs)
+    squares = float(even_sizes(runs, instances).sum_of_squares)
+    variance = within / runs + squares / runs**2 * across
+    return Size(instances=instances, runs=runs, standard_error=math.sqrt(variance))
+
+
+def _for_error(
+    error: float, within: float, across: float, limit: int | None
+) -> tuple[tuple[Size, ...], Size | None]:
+    """The sizes that reach an error, and the one with the fewest runs."""
+    squared, sizes = error**2, []
+    rounds = set(ROUNDS)
+    if limit is not None:
+        if across / limit >= squared:
+            raise InputError(
+                f"{counted(limit, 'instance')} cannot reach a standard error of {error:g}, however "
+                f"often they are run. Use at least {math.floor(across / squared) + 1:,}."
+            )
+        # On all instances, as often as it takes.
+        rounds.add(max(1, math.ceil(within / (limit * squared - across) * (1 - 1e-12))))
+    for each in sorted(rounds):
+        instances = max(1, math.ceil((across + within / each) / squared * (1 - 1e-12)))
+        if limit is None or instances <= limit:
+            sizes.append(_size(each * instances, instances, within, across))
+    return tuple(sizes), min(sizes, key=lambda size: (size.runs, size.instances), default=None)
+
+
+def _for_budget(
+    budget: int, within: float, across: float, limit: int | None
+) -> tuple[tuple[Size, ...], Size | None]:
+    """What a number of runs buys, and what of it has the least error."""
+    sizes = []
+    for each in ROUNDS:
+        instances = min(max(1, budget // each), limit or budget)
+        sizes.append(_size(budget, instances, within, across))
+    distinct = tuple(dict.fromkeys(sizes))
+    return distinct, min(distinct, key=lambda size: size.standard_error)
+
+
+def _plural(unit: str) -> str:
+    return "families" if unit == "family" else f"{unit}s"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

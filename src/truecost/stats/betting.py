@@ -287,7 +287,7 @@ def proves_above(
 
 
 def scan(look: OneLook, ends: FloatArray) -> int:
-    """The first cell from 0 that is not rejected whole; as many as there are if all are. A cell that
+    """The first cell from 0 that is not rejected whole; the number of cells if all are. One that
     ends at 1 never is.
     """
     for start in range(0, ends.size, BLOCK):
@@ -295,6 +295,51 @@ def scan(look: OneLook, ends: FloatArray) -> int:
         if not rejected.all():
             return start + int(rejected.argmin())
     return ends.size
+
+
+def proving_rows(
+    rows: FloatArray,
+    value: float,
+    delta: float = 0.05,
+    *,
+    planned: int | None = None,
+    watched: bool = False,
+    balanced: bool = False,
+    end: float | None = None,
+) -> BoolArray:
+    """Which rows of numbers (rows, n), each in one order, prove a mean above `value`: bets against
+    this one value, for forecasts and simulations of many samples.
+
+    Parameters
+    ----------
+    watched
+        At any time along the row, as a `Watch` does; else at its end.
+    end
+        The mean that bets are made against, where `value` lies in a cell that ends there.
+    """
+    n, shape = rows.shape[1], rows.shape[:1]
+    part, target, against = (SEQUENCE if watched else 0.0), 1 / delta, end or value
+    stars = Stars(np.array([against]), shape, target / (1 - part), planned or n, balanced)
+    wealth, sequence, proven = np.ones(shape), np.ones(shape), np.zeros(shape, bool)
+    total, around = np.full(shape, 0.5), np.full(shape, 0.25)
+    for t in range(n):
+        number = rows[:, t]
+        wealth *= 1 + stars.bets(t) * (number - value)
+        stars.play(t, number)
+        if watched:
+            bet = np.minimum(_plug_in_bet(t, around, target), SHARE / against)
+            sequence *= 1 + bet * (number - value)
+            total += number
+            around += (number - total / (t + 2)) ** 2
+            proven |= (1 - part) * wealth + part * sequence >= target
+    return proven if watched else wealth >= target * (1 - 1e-12)
+
+
+def _plug_in_bet(t: int, around: FloatArray | float, target: float) -> FloatArray:
+    """The bet of the sequence after t numbers, whose squares about their means are `around`."""
+    # Bets that fall as 1/√(t·ln t) still reject every smaller mean in time.
+    horizon = (t + 1) * math.log(t + 2)
+    return np.sqrt(2 * math.log(target / SEQUENCE) / (horizon * np.asarray(around) / (t + 1)))
 
 
 class Watch:
@@ -361,9 +406,7 @@ class _Side:
 
     def add(self, number: float) -> float:
         stars, t = self.stars, self.rounds
-        # Bets that fall as 1/√(t·ln t) still reject every smaller mean in time.
-        horizon = (t + 1) * math.log(t + 2)
-        bet = math.sqrt(2 * math.log(self.target / SEQUENCE) / (horizon * self.around / (t + 1)))
+        bet = _plug_in_bet(t, self.around, self.target)
         self.sequence *= 1 + np.minimum(bet, SHARE / stars.ends) * (number - stars.ends)
         stars.play(t, number)
         self.total += number
