@@ -1,8 +1,46 @@
 """From a log to the verdict."""
 
-from truecost.judge.assessment import Assessment
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from truecost.errors import InputError, Refusal, counted, did_you_mean
+from truecost.judge.assessment import (
+    Assessment,
+    Earlier,
+    Grade,
+    Incumbent,
+    Ladder,
+    Ranked,
+    SameInstances,
+    Selection,
+    Statement,
+)
+from truecost.judge.costs import Costs, costs_of, instance_means, mean_of_rows, units_of
+from truecost.judge.evidence import Evidence, gather_evidence, unit_of
+from truecost.judge.likeness import likeness
 from truecost.judge.question import Question
-from truecost.matrix import Log
+from truecost.judge.statements import (
+    Pair,
+    compare_means,
+    comparisons,
+    evidence_pair,
+    ladder_of,
+    mean_statements,
+    pair_of,
+    penalty_ranges,
+    same_instances,
+)
+from truecost.matrix import CostMatrix, Log
+from truecost.matrix.pairing import named_once
+from truecost.runs import Caveat
+from truecost.stats import betting, selection
+from truecost.stats.variance import VarianceComponents, variance_components
+
+# The set of the best compares all pairs.
+MOST_LISTED = 1_000
 
 
 def assess(log: Log, question: Question | None = None) -> Assessment:
@@ -13,6 +51,344 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     log
         The runs.
     question
-        What is asked; the defaults of `Question` where None.
+        What is asked; the defaults of `Question` where None. What a plan fixed in advance (δ, the
+        primary criterion, the margin) holds unless the question says otherwise.
     """
-    raise NotImplementedError
+    log = named_once(log)
+    question = _as_recorded(log, question or Question())
+    sampled = unit_of(log.runs, log.plan, _training_question(log, question))
+    families = log.runs.families if sampled == "family" else None
+    costs = costs_of(log.runs, families)
+    winner = winner_of(log, question, costs)
+    default = _default_of(log)
+    rival = default if default != winner else None
+    evidence = gather_evidence(log, question, winner, rival)
+    caveats = _caveats(log, costs, default)
+    if isinstance(evidence, Evidence):
+        found, condition = likeness(evidence, winner, rival, question.seed)
+        caveats += [found] if found is not None else []
+        evidence = replace(evidence, condition=evidence.condition or condition)
+        caveats += _evidence_caveats(log, evidence)
+    statements, same, ladder = _judged(log, question, evidence, winner, rival)
+    grade = _grade(evidence, statements, same)
+    condition = evidence.condition if isinstance(evidence, Evidence) else None
+    best = _best_set(evidence, question)
+    return Assessment(
+        log=log,
+        question=question,
+        evidence=evidence,
+        winner=winner,
+        default=default,
+        grade=grade,
+        green=grade == "better" and condition is None,
+        same=same,
+        statements=statements,
+        ladder=ladder,
+        selection=_selection(log, question, evidence, costs, winner, families),
+        best_set=best,
+        ranking=_ranking(log, costs, best),
+        noise=_noise(log, winner),
+        caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def _as_recorded(log: Log, question: Question) -> Question:
+    """The question with what the plan fixed in advance."""
+    tested = log.test is not None and question.basis in (None, "test")
+    plan = log.test_plan if tested else log.plan
+    if plan is None:
+        return question
+    usual = Question()
+    changes: dict[str, object] = {}
+    if question.delta == usual.delta:
+        changes["delta"] = plan.delta
+    if plan.primary is not None:
+        changes["primary"] = plan.primary
+    if question.margin is None:
+        changes["margin"] = plan.margin
+    return replace(question, **changes)  # type: ignore[arg-type]
+
+
+def _training_question(log: Log, question: Question) -> Question:
+    """The question for the unit of training costs, where test runs decide the unit."""
+    if question.sampled == "family" and log.runs.families is None and log.test is not None:
+        return replace(question, sampled=None)
+    if question.sampled == "seed" and len(log.runs.instances) > 1 and log.test is not None:
+        return replace(question, sampled=None)
+    return question
+
+
+def winner_of(log: Log, question: Question, costs: Costs) -> str:
+    """The configuration that is judged: as asked, the tool's choice, or the best training cost."""
+    tested = () if log.test is None else log.test.configurations
+    known = (*log.runs.configurations, *tested)
+    if question.configuration is not None:
+        if question.configuration not in known:
+            raise InputError(
+                f"There is no configuration {question.configuration!r} in the runs."
+                f"{did_you_mean(question.configuration, known)}"
+            )
+        return question.configuration
+    if log.incumbent is not None and log.incumbent in known:
+        return log.incumbent
+    others = [name for name in log.runs.configurations if name != log.default]
+    if question.basis == "fixed before" and len(others) == 1:
+        return others[0]
+    return log.runs.configurations[int(costs.order[0])]
+
+
+def _default_of(log: Log) -> str | None:
+    """The default, where it has runs."""
+    for table in (log.test, log.runs):
+        if table is not None and log.default in table.configurations:
+            return log.default
+    return None
+
+
+def _judged(
+    log: Log,
+    question: Question,
+    evidence: Evidence | Refusal,
+    winner: str,
+    rival: str | None,
+) -> tuple[tuple[Statement, ...], SameInstances | None, Ladder | None]:
+    """All statements, the block of the same instances, and the ladder."""
+    if isinstance(evidence, Refusal):
+        return (), _described(log, question, winner, rival), None
+    alone = mean_statements(evidence, winner, question.delta, question.seed)
+    known = evidence.runs.configurations
+    if rival is None or rival not in known:
+        return alone, _described(log, question, winner, rival), None
+    pair = evidence_pair(evidence, winner, rival, question.delta, question.seed)
+    if pair is None:
+        return alone, None, None
+    ranges = penalty_ranges(pair)
+    difference = compare_means(pair, ranges)
+    others = comparisons(pair, question.margin_share)
+    wins = next(one for one in others if one.quantity == "wins")
+    first = [difference, *others] if question.primary == "mean" else [wins, difference]
+    statements = tuple(dict.fromkeys([*first, *others, *alone]))
+    ladder = None if ranges is None else ladder_of(pair, ranges, difference)
+    return statements, same_instances(pair, difference, wins), ladder
+
+
+def _described(
+    log: Log, question: Question, winner: str, rival: str | None
+) -> SameInstances | None:
+    """Both on the same instances, where nothing can be stated about new ones."""
+    if rival is None:
+        return None
+    tables = [(log.test, "test")] if log.test is not None and log.test is not log.runs else []
+    for table, source in (*tables, (log.runs, "training")):
+        if table is None or not {winner, rival} <= set(table.configurations):
+            continue
+        families = question.sampled == "family" and table.families is not None
+        single = len(table.instances) == 1
+        sampled = "seed" if single else "family" if families else "instance"
+        pair: Pair | None = pair_of(table, winner, rival, sampled, source=source)  # type: ignore[arg-type]
+        if pair is not None:
+            return same_instances(pair, compare_means(pair, None), None)
+    return None
+
+
+def _grade(
+    evidence: Evidence | Refusal, statements: Sequence[Statement], same: SameInstances | None
+) -> Grade:
+    """The one judgement, by the primary criterion."""
+    if isinstance(evidence, Refusal) or same is None or not statements:
+        return "not testable"
+    if statements[0].no_difference is None:
+        return "not testable"
+    grade = statements[0].grade
+    kept = [one.proven > 0 for one in statements if one.quantity == "margin"]
+    if grade not in ("better", "worse") and kept and all(kept):
+        return "no relevant difference"
+    return grade
+
+
+def _best_set(evidence: Evidence | Refusal, question: Question) -> tuple[str, ...] | None:
+    """The configurations of a list one of which is the best, from one look."""
+    if isinstance(evidence, Refusal) or evidence.basis != "list" or evidence.watched:
+        return None
+    runs = evidence.runs
+    if not math.isfinite(runs.width) or runs.censored.any():
+        return None
+    costs = runs.costs
+    if evidence.sampled == "seed":
+        means = costs[:, 0]
+    else:
+        means = units_of(instance_means(costs), evidence.families)
+    there = ~np.isnan(means).all(axis=1)
+    if not 2 <= there.sum() <= MOST_LISTED:
+        return None
+    scaled = np.clip((means[there] - runs.low) / runs.width, 0, 1)
+    best = betting.best_set(scaled, question.delta * evidence.share, rng=question.seed)
+    names = np.array(runs.configurations, dtype=object)[there]
+    return tuple(names[best].tolist())
+
+
+def _selection(
+    log: Log,
+    question: Question,
+    evidence: Evidence | Refusal,
+    costs: Costs,
+    winner: str,
+    families: Sequence[str] | None,
+) -> Selection | None:
+    """Over-tuning: of a list by splits, of a search by test runs of its incumbents."""
+    found = None
+    if log.adaptive is not True and log.listed != 1 and question.basis != "fixed before":
+        ranked = costs.means[costs.ranked]
+        if len(ranked) > 1:
+            found = selection.selection_error(ranked, families=families, rng=question.seed)
+    incumbents, earlier = _incumbents(log, question, evidence, costs, winner)
+    if found is None and not incumbents:
+        return None
+    return Selection(
+        error=None if found is None else found.error,
+        held_out=None if found is None else found.held_out,
+        splits=0 if found is None else found.splits,
+        incumbents=incumbents,
+        earlier=earlier,
+    )
+
+
+def _incumbents(
+    log: Log, question: Question, evidence: Evidence | Refusal, costs: Costs, winner: str
+) -> tuple[tuple[Incumbent, ...], Earlier | None]:
+    """Training and test cost of the best configurations over time."""
+    if log.test is None or not log.steps or not isinstance(evidence, Evidence):
+        return (), None
+    if evidence.source != "test":
+        return (), None
+    training = dict(zip(log.runs.configurations, costs.plain.tolist(), strict=True))
+    units = units_of(instance_means(evidence.runs.charged), evidence.families)
+    rows = dict(zip(evidence.runs.configurations, units, strict=True))
+    steps = {step.configuration: step.runs for step in log.steps}
+    steps = {name: runs for name, runs in steps.items() if name != winner} | {
+        winner: steps.get(winner)
+    }
+    incumbents = tuple(
+        Incumbent(
+            runs=runs,
+            configuration=name,
+            training=training.get(name, math.nan),
+            test=float(mean_of_rows(rows[name][np.newaxis])[0]) if name in rows else math.nan,
+        )
+        for name, runs in steps.items()
+    )
+    tested = [name for name in steps if name in rows and not np.isnan(rows[name]).all()]
+    one_look = not evidence.watched and math.isfinite(evidence.runs.width)
+    if len(tested) < 2 or tested[-1] != winner or not one_look or evidence.runs.censored.any():
+        return incumbents, None
+    found = selection.earlier_incumbent(
+        [rows[name] for name in tested],
+        evidence.runs.low,
+        evidence.runs.high,
+        question.delta * evidence.share,
+        rng=question.seed,
+    )
+    if found is None:
+        return incumbents, None
+    return incumbents, Earlier(
+        configuration=tested[found.place],
+        difference=found.difference,
+        lower=found.lower,
+        proven=found.proven,
+    )
+
+
+def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Ranked, ...]:
+    """All configurations with training runs, the best first."""
+    tested: dict[str, float] = {}
+    if log.test is not None and log.test is not log.runs:
+        means = mean_of_rows(instance_means(log.test.charged)).tolist()
+        tested = dict(zip(log.test.configurations, means, strict=True))
+    listed = None if best is None else set(best)
+    return tuple(
+        Ranked(
+            configuration=(name := log.runs.configurations[place]),
+            cost=float(costs.plain[place]),
+            runs=int(costs.runs[place]),
+            instances=int(costs.instances[place]),
+            test_cost=tested.get(name, math.nan),
+            maybe_best=None if listed is None else name in listed,
+        )
+        for place in costs.order.tolist()
+        if costs.runs[place]
+    )
+
+
+def _noise(log: Log, winner: str) -> VarianceComponents:
+    """Variance within and across instances of the winner."""
+    table: CostMatrix = log.runs
+    if winner not in table.configurations and log.test is not None:
+        table = log.test
+    return variance_components(table.select(configurations=[winner]))
+
+
+def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
+    """What qualifies the log, one line each."""
+    runs, caveats = log.runs, list(log.caveats)
+    codes = {caveat.code for caveat in caveats}
+    if log.maximised and "maximised" not in codes:
+        known = math.isfinite(runs.width)
+        text = "the best possible score − score" if known else "−score"
+        caveats.append(Caveat("maximised", f"Costs are {text}, so smaller is better."))
+    if not math.isfinite(runs.width) and "range" not in codes:
+        sentence = (
+            "The range of costs is unknown, so no limit of a mean is guaranteed. Give --low and "
+            "--high."
+        )
+        caveats.append(Caveat("range", sentence))
+    if log.default is not None and default is None:
+        caveats.append(Caveat("default", f"The default {log.default!r} was not run."))
+    if censored := int(runs.censored.sum()):
+        sentence = (
+            f"{counted(censored, 'run')} stopped early at a cap; estimates count them as the "
+            "worst possible cost."
+        )
+        caveats.append(Caveat("censored", sentence))
+    if costs.adjusted:
+        sentence = (
+            "Configurations were run on different instances: the ranking adjusts for how hard "
+            "these are, the costs shown do not."
+        )
+        caveats.append(Caveat("adjusted", sentence))
+    return caveats
+
+
+def _evidence_caveats(log: Log, evidence: Evidence) -> list[Caveat]:
+    """What qualifies the evidence."""
+    caveats = []
+    table, plan = (log.test, log.test_plan) if evidence.source == "test" else (log.runs, log.plan)
+    assert table is not None  # noqa: S101 - the evidence comes from it
+    if evidence.condition is not None:
+        caveats.append(Caveat("condition", f"The guarantees hold {evidence.condition}."))
+    if evidence.source == "test" and log.runs is not table:
+        left_out = len(table.instances) - len(evidence.runs.instances)
+        if plan is None and left_out:
+            sentence = (
+                f"{counted(left_out, 'test instance')} left out: used in training, or without runs "
+                "of both."
+            )
+            caveats.append(Caveat("left-out", sentence))
+    if plan is not None:
+        if evidence.units < evidence.planned:
+            sentence = f"Unfinished: {evidence.units} of {evidence.planned} planned units are done."
+            caveats.append(Caveat("unfinished", sentence))
+        kept = table.select(instances=evidence.runs.instances)
+        if (kept.counts() > plan.runs).any():
+            sentence = (
+                "Runs added after the first plan improve the estimates; the guarantees use the "
+                "planned runs."
+            )
+            caveats.append(Caveat("later-runs", sentence))
+        later = set(table.configurations) - set(plan.candidates)
+        if evidence.source == "training" and plan.candidates and later:
+            sentence = (
+                f"{counted(len(later), 'configuration')} added after the list was fixed: estimates "
+                "only."
+            )
+            caveats.append(Caveat("later-configurations", sentence))
+    return caveats

@@ -51,7 +51,9 @@ class Statement:
     no_approximate
         Why there is none, as a sentence; empty where there is one or none was asked for.
     probably
-        Whether the approximate rule settles the sign.
+        Whether the approximate interval excludes `no_difference`.
+    proven
+        −1: proven to be below `no_difference`; 1: above; 0: neither.
     delta
         The error probability of each limit, divided by the list and its share.
     no_difference
@@ -76,6 +78,7 @@ class Statement:
     approximate: tuple[float, float] | None = None
     no_approximate: str = ""
     probably: bool = False
+    proven: int = 0
     delta: float
     no_difference: float | None = None
     smaller_is_better: bool = True
@@ -86,19 +89,14 @@ class Statement:
     @property
     def grade(self) -> Grade:
         """How the configuration compares with the default in this quantity."""
-        value = self.no_difference
-        if value is None:
+        if self.no_difference is None:
             return "undecided"
-        below = "better" if self.smaller_is_better else "worse"
-        above = "worse" if self.smaller_is_better else "better"
-        # A limit at the value itself is proof: that candidate value was rejected, too.
-        if self.upper <= value:
-            return below  # type: ignore[return-value]
-        if self.lower >= value:
-            return above  # type: ignore[return-value]
+        good = -1 if self.smaller_is_better else 1
+        if self.proven:
+            return "better" if self.proven == good else "worse"
         if self.probably and self.approximate is not None:
-            side = below if self.approximate[1] < value else above
-            return f"probably {side}"  # type: ignore[return-value]
+            side = 1 if self.approximate[0] >= self.no_difference else -1
+            return "probably better" if side == good else "probably worse"
         return "undecided"
 
 
@@ -266,6 +264,11 @@ class Selection:
     incumbents: tuple[Incumbent, ...] = ()
     earlier: Earlier | None = None
 
+    @property
+    def earlier_better(self) -> str | None:
+        """An earlier incumbent that is proven better than the winner."""
+        return self.earlier.configuration if self.earlier and self.earlier.proven else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
@@ -362,7 +365,7 @@ class Assessment:
         if self.question.margin is None:
             return None
         margin = self.statement("margin")
-        return margin is not None and margin.lower >= 0 and self.condition is None
+        return margin is not None and margin.proven > 0 and self.condition is None
 
     @property
     def exit_code(self) -> int:

@@ -1,0 +1,148 @@
+"""Training costs: what configurations are ranked by.
+
+The training cost of a configuration is the mean of its instance means (of its family means where
+families are the units). Where configurations were run on different instances, the ranking adjusts
+for how hard these are (cost = configuration + instance, by least squares): else whoever met the
+easy instances would win. Adjusted costs are never printed.
+
+A censored run counts as the most it can cost: whoever was stopped early must not look cheap for it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.matrix import CostMatrix
+
+# Configurations are ranked that were run on at least this share of the instances that the most
+# used one was run on.
+LEAST_SHARE = 0.5
+# Of least squares by turns; with all runs there, two are enough.
+SWEEPS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Costs:
+    """Training costs of all configurations, in the order of the matrix.
+
+    Attributes
+    ----------
+    plain
+        The training cost; NaN without runs.
+    means
+        Instance means (M, P), NaN without runs.
+    runs, instances
+        How many each has.
+    ranked
+        Whether it was run on enough instances to be compared with the others.
+    order
+        Places of the configurations, the best first, those that are not ranked last.
+    adjusted
+        Whether the order adjusts for the difficulty of the instances.
+    """
+
+    plain: FloatArray
+    means: FloatArray
+    runs: IntArray
+    instances: IntArray
+    ranked: BoolArray
+    order: IntArray
+    adjusted: bool
+
+
+def costs_of(matrix: CostMatrix, families: Sequence[str] | None = None) -> Costs:
+    """Rank the configurations of a matrix.
+
+    Parameters
+    ----------
+    matrix
+        The training runs.
+    families
+        The family of each instance, where families are the units.
+    """
+    means = instance_means(matrix.charged)
+    known = ~np.isnan(means)
+    plain = unit_means(means, families)
+    used = known[known.any(axis=1)]
+    adjusted = bool((used != used[:1]).any())
+    compared = plain
+    if adjusted:
+        filled = np.where(known, means, 0.0)
+        # What a capped run is charged must not make an instance look hard for the others.
+        least = instance_means(matrix.costs) if matrix.censored.any() else means
+        added = difficulty(np.where(known, least, 0.0), known)
+        compared = unit_means(np.where(known, filled - added, np.nan), families)
+    ranked = _comparable(matrix, known)
+    counts = matrix.counts()
+    return Costs(
+        plain=plain,
+        means=means,
+        runs=counts.sum(axis=1),
+        instances=known.sum(axis=1),
+        ranked=ranked,
+        order=np.lexsort((compared, np.where(ranked, compared, np.inf))),
+        adjusted=adjusted,
+    )
+
+
+def instance_means(costs: FloatArray) -> FloatArray:
+    """Instance means (M, P) of costs (M, P, R), NaN without runs."""
+    missing = np.isnan(costs)
+    counts = costs.shape[-1] - missing.sum(axis=-1)
+    sums = np.where(missing, 0.0, costs).sum(axis=-1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def unit_means(means: FloatArray, families: Sequence[str] | None = None) -> FloatArray:
+    """The mean over units (M,) of instance means (M, P), each unit weighed equally."""
+    return mean_of_rows(units_of(means, families))
+
+
+def units_of(means: FloatArray, families: Sequence[str] | None = None) -> FloatArray:
+    """Instance means (M, P) as unit means: of each family, in the order of first appearance."""
+    if families is None:
+        return means
+    places = {label: place for place, label in enumerate(dict.fromkeys(families))}
+    codes = np.array([places[label] for label in families])
+    return np.stack([mean_of_rows(means[:, codes == code]) for code in places.values()], axis=1)
+
+
+def mean_of_rows(values: FloatArray) -> FloatArray:
+    """The mean of each row without NaN; NaN where a row has nothing else."""
+    missing = np.isnan(values)
+    counts = values.shape[1] - missing.sum(axis=1)
+    sums = np.where(missing, 0.0, values).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def difficulty(means: FloatArray, known: BoolArray) -> FloatArray:
+    """What each instance adds to all costs, 0 on average: least squares of cost = configuration +
+    instance.
+    """
+    by_row, by_column = np.maximum(known.sum(axis=1), 1), np.maximum(known.sum(axis=0), 1)
+    added = np.zeros(means.shape[1])
+    for _ in range(SWEEPS):
+        level = np.where(known, means - added, 0).sum(axis=1) / by_row
+        new = np.where(known, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
+        # Only differences between instances are determined.
+        new -= new.mean()
+        moved = float(np.abs(new - added).max())
+        added = new
+        if moved <= 1e-9 * float(np.abs(added).max()):
+            break
+    return added
+
+
+def _comparable(matrix: CostMatrix, known: BoolArray) -> BoolArray:
+    """Which configurations were run on enough instances, and did not fail in every run.
+
+    The cost of a failed run may be a guess: nobody wins by failing alone, unless all do.
+    """
+    counts = known.sum(axis=1)
+    enough = np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
+    if not matrix.can_fail:
+        return enough
+    alive = np.asarray((~np.isnan(matrix.costs) & ~matrix.failed).any(axis=(1, 2)))
+    return enough & alive if (enough & alive).any() else enough
