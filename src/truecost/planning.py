@@ -8,7 +8,7 @@ what it would take if the winner truly cost 5, 10 or 20 % less.
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,25 @@ from truecost.stats.allocation import even_sizes
 from truecost.stats.betting import proving_rows
 from truecost.stats.ladder import START, has_ladder
 from truecost.stats.quantities import Numbers, Runs, Scale
+from truecost.stats.random import Rng, generator
 from truecost.stats.variance import variance_components
 
 # The share of simulated samples in which the difference must be proven, and how many there are.
 POWER, DRAWS = 0.8, 200
-MOST = 10_000
+MOST = 5_000
 # Random halves of a list, and true differences of a tuned log, as shares of the default's cost.
 HALVES, ASSUMED = 20, (0.05, 0.1, 0.2)
 # Runs per instance of which the sizes are shown side by side.
 ROUNDS = (1, 2, 5, 10)
+
+
+class _Paired(NamedTuple):
+    """What decides as numbers, at a penalty, and the default's mean cost at it."""
+
+    numbers: Numbers
+    penalty: float | None
+    cost: float
+
 
 Pilot = Literal["test runs", "fixed before", "random halves", "none"]
 
@@ -109,11 +119,15 @@ class Plan:
         if self.default is None:
             return ["Nothing to compare with. Name the default with --default."]
         if not self.needs:
-            return [f"No forecast: too few runs of {self.winner} and {self.default} on the same "
-                    "instances."]  # fmt: skip
+            return [
+                f"No forecast: too few runs of {self.winner} and {self.default} on the same "
+                "instances."
+            ]
         sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
-        lines = [f"New {_plural(self.unit)} needed to prove {self.winner} better than "
-                 f"{self.default} ({sure}):"]  # fmt: skip
+        lines = [
+            f"New {_plural(self.unit)} needed to prove {self.winner} better than "
+            f"{self.default} ({sure}):"
+        ]
         for need in self.needs:
             which = "" if need.penalty is None else f", a timeout costing {need.penalty:g} cutoffs"
             if need.assumed is None:
@@ -124,13 +138,14 @@ class Plan:
             if need.units is None and need.assumed is None and not self._points(need):
                 enough = "not to be expected"
             lines.append(f"  {enough}  ({case}{which})")
-        lines.append({
-            "test runs": f"The forecast uses {counted(self.units, self.unit)} of test runs.",
-            "fixed before": "The forecast uses runs of configurations that were fixed before.",
-            "random halves": "The forecast uses only runs that did not choose the winner.",
-            "none": "All these runs helped to choose the winner: they cannot say how much better it "
-                    "is.",
-        }[self.pilot])  # fmt: skip
+        lines.append(
+            {
+                "test runs": f"The forecast uses {counted(self.units, self.unit)} of test runs.",
+                "fixed before": "The forecast uses runs of configurations that were fixed before.",
+                "random halves": "The forecast uses only runs that did not choose the winner.",
+                "none": "All these runs helped to choose the winner: they say too much good of it.",
+            }[self.pilot]
+        )
         return lines
 
     @staticmethod
@@ -141,8 +156,10 @@ class Plan:
 
     def _sizes(self) -> list[str]:
         now = self.now
-        lines = [f"The mean of {counted(now.runs, 'run')} on {counted(now.instances, 'instance')} "
-                 f"has a standard error of {now.standard_error:.3g} now."]  # fmt: skip
+        lines = [
+            f"The mean of {counted(now.runs, 'run')} on {counted(now.instances, 'instance')} "
+            f"has a standard error of {now.standard_error:.3g} now."
+        ]
         if self.error is not None:
             lines.append(f"For a standard error of {self.error:g}:")
         elif self.budget is not None:
@@ -199,21 +216,20 @@ def plan(
         raise InputError(f"There are {instances} instances. Give at least 1.")
     default = log.default if log.default in log.runs.configurations else None
     winner = _winner(log, question, default)
-    pilot, numbers = _pilot(log, question, winner, default)
+    pilot, pairs = _pilot(log, question, winner, default)
     within, across, now = _noise(log.runs, winner)
     result = Plan(
         winner=winner,
         default=default,
         pilot=pilot,
-        units=max((each.values.size for each, _ in numbers), default=0),
+        units=max((pair.numbers.values.size for pair in pairs), default=0),
         unit={"family": "family", "seed": "run"}.get(question.sampled or "", "instance"),
-        needs=tuple(need for each, penalty in numbers
-                    for need in _needs(each, penalty, pilot, question, log, default)),
+        needs=tuple(need for pair in pairs for need in _needs(pair, pilot, question)),
         delta=question.delta,
         within=within,
         across=across,
         now=now,
-    )  # fmt: skip
+    )
     if error is None and budget is None:
         return result
     # With single runs the two cannot be told apart: all variance counts as across, which is safe.
@@ -243,8 +259,8 @@ def _winner(log: Log, question: Question, default: str | None) -> str:
 
 def _pilot(
     log: Log, question: Question, winner: str, default: str | None
-) -> tuple[Pilot, list[tuple[Numbers, float | None]]]:
-    """Numbers of what decides, from runs that did not choose the winner, at each penalty."""
+) -> tuple[Pilot, list[_Paired]]:
+    """What decides, at each penalty, from runs that did not choose the winner where there are."""
     if default is None or winner == default:
         return "none", []
     test = log.test
@@ -257,16 +273,16 @@ def _pilot(
     rng = np.random.default_rng(question.seed)
     parts = [_held_out(log.runs, question, default, rng) for _ in range(HALVES)]
     parts = [part for part in parts if part]
-    return "random halves", [
-        (replace(column[0][0], values=np.concatenate([each.values for each, _ in column])),
-         column[0][1])
-        for column in zip(*parts, strict=True)
-    ]  # fmt: skip
+    pooled = []
+    for column in zip(*parts, strict=True):
+        values = np.concatenate([pair.numbers.values for pair in column])
+        pooled.append(column[0]._replace(numbers=replace(column[0].numbers, values=values)))
+    return "random halves", pooled
 
 
 def _held_out(
     runs: CostMatrix, question: Question, default: str, rng: np.random.Generator
-) -> list[tuple[Numbers, float | None]]:
+) -> list[_Paired]:
     """One half of the units chooses whom the other half compares with the default."""
     labels = np.array(_unit_labels(runs, question))
     units = list(dict.fromkeys(labels.tolist()))
@@ -282,8 +298,9 @@ def _held_out(
     means[runs.configurations.index(default)] = np.inf
     if not np.isfinite(means).any():
         return []
-    rest = runs.select(instances=[n for n, mine in zip(runs.instances, chosen_by, strict=True)
-                                  if not mine])  # fmt: skip
+    rest = runs.select(
+        instances=[n for n, mine in zip(runs.instances, chosen_by, strict=True) if not mine]
+    )
     return _pairs(rest, question, runs.configurations[int(means.argmin())], default)
 
 
@@ -295,9 +312,7 @@ def _unit_labels(runs: CostMatrix, question: Question) -> tuple[str, ...]:
     return runs.instances
 
 
-def _pairs(
-    runs: CostMatrix, question: Question, winner: str, default: str
-) -> list[tuple[Numbers, float | None]]:
+def _pairs(runs: CostMatrix, question: Question, winner: str, default: str) -> list[_Paired]:
     """The numbers of both on common instances; large is good for the winner."""
     places = [runs.configurations.index(name) for name in (winner, default)]
     missing = np.isnan(runs.costs[places]).all(axis=2).any(axis=0)
@@ -313,54 +328,59 @@ def _pairs(
             for side in (ours, theirs)
         )
         both = ours.there[:, 0] & theirs.there[:, 0]
-        ours, theirs = (Runs(costs=side.costs[both], failed=side.failed[both])
-                        for side in (ours, theirs))  # fmt: skip
+        ours, theirs = (
+            Runs(costs=side.costs[both], failed=side.failed[both]) for side in (ours, theirs)
+        )
     scale = Scale(low=runs.low, high=runs.high, cutoff=runs.cutoff, par=runs.par)
     made: list[tuple[Numbers, float | None]]
     if question.primary == "wins":
         made = [(quantities.wins(ours, theirs, scale), None)]
+    elif not (has_ladder(scale) or math.isfinite(runs.high - runs.low)):
+        return []
     elif question.margin_share is not None:
         made = [(quantities.margin(ours, theirs, scale, question.margin_share), None)]
     else:
         penalties = [START, runs.par] if has_ladder(scale) else [None]
-        if not has_ladder(scale) and not math.isfinite(runs.high - runs.low):
-            return []
         made = [(quantities.difference(ours, theirs, scale, k), k) for k in penalties]
+    pairs = []
+    for numbers, penalty in made:
+        cost = math.nan
+        if numbers.quantity == "difference":
+            cost = quantities.mean(theirs, scale, penalty).observed
+        pairs.append(_Paired(numbers, penalty, cost))
     if question.sampled == "family":
-        labels = [label for label, mine in zip(_unit_labels(runs, question), common, strict=True)
-                  if mine]  # fmt: skip
-        made = [(numbers.by_family(labels), penalty) for numbers, penalty in made]
-    return made
+        labels = np.array(_unit_labels(runs, question))[common].tolist()
+        pairs = [pair._replace(numbers=pair.numbers.by_family(labels)) for pair in pairs]
+    return pairs
 
 
-def _needs(
-    numbers: Numbers, penalty: float | None, pilot: Pilot, question: Question, log: Log,
-    default: str | None,
-) -> list[Need]:  # fmt: skip
-    above = numbers.deciding_number or 0.5
-    values = numbers.values
+def _needs(pair: _Paired, pilot: Pilot, question: Question) -> list[Need]:
+    numbers, penalty, cost = pair
+    values, above = numbers.values, numbers.deciding_number or 0.5
     if numbers.quantity == "difference":  # winner − default: small is good
         values, above = 1 - values, 1 - above
-    delta, rng = question.delta, np.random.default_rng(question.seed)
 
     def need(values: FloatArray, difference: float, assumed: float | None) -> Need:
         units = instances_needed(
-            values, above, delta, balanced=numbers.balanced, rng=rng.spawn(1)[0]
+            values, above, question.delta, balanced=numbers.balanced, rng=question.seed
         )
-        return Need(quantity=numbers.quantity, penalty=penalty, difference=difference,
-                    assumed=assumed, units=units)  # fmt: skip
+        return Need(
+            quantity=numbers.quantity,
+            penalty=penalty,
+            difference=difference,
+            assumed=assumed,
+            units=units,
+        )
 
     if pilot != "none":
         return [need(values, numbers.observed, None)]
     if numbers.quantity != "difference":
         return []
     # The spread of the differences seen, moved to the one assumed.
-    place = log.runs.configurations.index(default or "")
-    cost = float(np.nanmean(log.runs.charged[place]))
-    width = numbers.high - numbers.low
-    moved = values - values.mean() + above
-    return [need(np.clip(moved + share * cost / width, 0, 1), -share * cost, share)
-            for share in ASSUMED]  # fmt: skip
+    moved, width = values - values.mean() + above, numbers.high - numbers.low
+    return [
+        need(np.clip(moved + share * cost / width, 0, 1), -share * cost, share) for share in ASSUMED
+    ]
 
 
 def instances_needed(
@@ -370,9 +390,9 @@ def instances_needed(
     *,
     balanced: bool = False,
     power: float = POWER,
-    rng: np.random.Generator,
+    rng: Rng = 0,
 ) -> int | None:
-    """How many units drawn from a pilot prove a mean above a value with this power, to 5 %.
+    """How many units drawn from a pilot prove a mean above a value with this power, to 10 %.
 
     Parameters
     ----------
@@ -384,7 +404,7 @@ def instances_needed(
     """
     if values.size == 0 or not values.mean() > above:
         return None
-    seed = int(rng.integers(2**62))
+    seed = int(generator(rng).integers(2**62))
 
     def enough(n: int) -> bool:
         rows = np.random.default_rng(seed).choice(values, (DRAWS, n))
@@ -395,7 +415,7 @@ def instances_needed(
         if many == MOST:
             return None
         few, many = many, min(2 * many, MOST)
-    while many - few > max(1, many // 20):
+    while many - few > max(1, many // 10):
         middle = (few + many) // 2
         few, many = (few, middle) if enough(middle) else (middle, many)
     return many
@@ -421,10 +441,15 @@ def _noise(runs: CostMatrix, winner: str) -> tuple[float, float, Size]:
     # The mean of instance means.
     spread = across + (0.0 if math.isnan(within) else within) / used
     error = math.sqrt(float(spread.sum())) / used.size
-    return within, across, Size(
-        instances=used.size, runs=int(used.sum()),
-        standard_error=error if used.size > 1 else math.nan,
-    )  # fmt: skip
+    return (
+        within,
+        across,
+        Size(
+            instances=used.size,
+            runs=int(used.sum()),
+            standard_error=error if used.size > 1 else math.nan,
+        ),
+    )
 
 
 def _size(runs: int, instances: int, within: float, across: float) -> Size:
