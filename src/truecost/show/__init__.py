@@ -1,0 +1,1 @@
+"""What people see: sentences, terminal, page, figures and LaTeX. No statistics here."""

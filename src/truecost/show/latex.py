@@ -134,9 +134,11 @@ def table(assessment: "Assessment") -> str:
 def _row(role: str, same: "SameInstances", *, winner: bool) -> str:
     """Return the line of one side."""
     if winner:
-        name, cost, won, alone = same.winner, same.winner_cost, same.won, same.solved_only_winner
+        name, cost, won = same.winner, same.winner_cost, same.won
+        alone = same.solved_only_winner
     else:
-        name, cost, won, alone = same.default, same.default_cost, same.lost, same.solved_only_default
+        name, cost, won = same.default, same.default_cost, same.lost
+        alone = same.solved_only_default
     cells = [f"{role} ({escape(label(name))})", escape(number(cost)), f"{won:,} of {same.runs:,}"]
     if same.solved_both is not None:
         cells.append(f"{same.solved_both + (alone or 0):,} of {same.runs:,}")

@@ -1,6 +1,11 @@
-"""What to type next: at most two commands that run as printed."""
+"""What to type next: at most two commands that run as printed.
+
+Campaigns know their scenario and print the command that continues them; what stands here is for
+logs that were read.
+"""
 
 import shlex
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from truecost.errors import Refusal
@@ -11,11 +16,14 @@ if TYPE_CHECKING:
 
 def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     """Return at most two commands; none where nothing more is needed."""
-    log = assessment.log
+    log, question = assessment.log, assessment.question
     decided = assessment.grade in ("better", "worse", "no relevant difference")
     if decided or not log.path or assessment.default in (None, assessment.winner):
         return ()
-    runs = shlex.join([log.path, *log.reading.options_that_differ()])
+    runs = [log.path, *log.reading.options_that_differ()]
     if isinstance(assessment.evidence, Refusal):
-        return ()
-    return (f"truecost plan {runs}",)
+        if not log.tool.startswith(("irace", "SMAC3")):
+            return ()
+        folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"
+        return (f"truecost scenario from-log {shlex.join([*runs, '--out', folder])}",)
+    return (f"truecost plan {shlex.join([*runs, *question.options_that_differ()])}",)

@@ -139,8 +139,9 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
                 name,
                 figures.incumbents,
                 f"{what.capitalize()} cost of the best configuration so far over the search.",
-                "What the search saw." if not test else "The same configurations on test "
-                "instances.",
+                "What the search saw."
+                if not test
+                else "The same configurations on test instances.",
                 test=test,
             )
     if selection is not None and selection.error is not None:

@@ -1,8 +1,9 @@
 """What the page and `--all` show below the verdict: tables as rows of text, and plain sentences."""
 
 import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import Refusal, counted
@@ -10,6 +11,7 @@ from truecost.show.numbers import (
     at_least,
     at_most,
     confidence,
+    duration,
     given,
     label,
     number,
@@ -23,6 +25,7 @@ from truecost.show.numbers import (
 from truecost.show.verdict import NAMES, Names, called, mean_of, opening, par, unit_of
 
 if TYPE_CHECKING:
+    from truecost.campaigns.results import Gathered
     from truecost.judge.assessment import Assessment, Statement
     from truecost.matrix import Log
 
@@ -90,10 +93,12 @@ def _named(assessment: "Assessment", one: "Statement", names: Names) -> str:
 _SHARES = ("wins", "solved", "solved difference")
 
 
-def values(one: "Statement") -> tuple[str, str, str]:
+def values(one: "Statement", *, share: bool = False) -> tuple[str, str, str]:
     """Return the observed value, the guaranteed limits and the approximate interval as text."""
-    least, most, plain = at_least, at_most, number
-    if one.quantity in _SHARES:
+    least: Callable[[float], str] = at_least
+    most: Callable[[float], str] = at_most
+    plain: Callable[[float], str] = number
+    if share or one.quantity in _SHARES:
         least, most, plain = share_at_least, share_at_most, percent
     mark = signed if one.no_difference == 0 else str
     if isfinite(one.lower) and isfinite(one.upper):
@@ -116,9 +121,9 @@ def statements(assessment: "Assessment", names: Names = NAMES) -> Table:
     rows = []
     for one in assessment.statements:
         grade = "" if one.no_difference is None else one.grade
-        rows.append((opening(_named(assessment, one, names)), *values(one), grade))
-    head = ("on new instances", "observed", f"limits, {level} each", "approximate", "grade")
-    return Table(head=head, rows=tuple(rows))
+        rows.append((opening(_named(assessment, one, names)), grade, *values(one)))
+    head = ("on new instances", "grade", "observed", f"limits, {level} each", "approximate")
+    return Table(head=head, rows=tuple(rows), texts=2)
 
 
 def ladder(assessment: "Assessment") -> Table | None:
@@ -127,12 +132,13 @@ def ladder(assessment: "Assessment") -> Table | None:
         return None
     rows = []
     for one in assessment.ladder.statements:
-        observed, limits, _ = values(one)
-        rows.append((par(one.penalty), observed, limits, one.grade))
+        observed, limits, _ = values(one, share=one.penalty == inf)
+        rows.append((par(one.penalty), one.grade, observed, limits))
     level = confidence(assessment.question.delta)
     return Table(
-        head=("a failed run counts", "difference", f"limits, {level} each", "grade"),
+        head=("a failed run counts", "grade", "difference", f"limits, {level} each"),
         rows=tuple(rows),
+        texts=2,
     )
 
 
@@ -228,7 +234,7 @@ def _value(value: Any) -> str:
     return given(value) if isinstance(value, float) else visible(str(value))
 
 
-def arguments(values_: "Any") -> str:
+def arguments(values_: Mapping[str, Any]) -> str:
     """Write parameter values as arguments: --name=value."""
     parts = []
     for name, value in values_.items():
@@ -324,3 +330,17 @@ def _range(log: "Log") -> str:
     if not (isfinite(runs.low) or isfinite(runs.high)):
         return f"{unit or 'no unit given'}, range unknown"
     return f"{given(runs.low)} to {given(runs.high)} {unit}".rstrip()
+
+
+def campaign_summary(gathered: "Gathered") -> str:
+    """Return what a campaign of `gather` did, as lines."""
+    size_ = (
+        f"{counted(gathered.configurations, 'configuration')} × "
+        f"{counted(gathered.instances, 'instance')}"
+    )
+    stop = "" if gathered.stop == "finished" else f" ({visible(gathered.stop)})"
+    return (
+        f"{visible(gathered.scenario)}: {size_}\n"
+        f"{gathered.runs:,} of {gathered.planned:,} runs{stop}, {duration(gathered.cpu)} of CPU "
+        f"time, in {visible(str(gathered.journal))}"
+    )

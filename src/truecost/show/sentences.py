@@ -93,23 +93,21 @@ MIXED: Final[dict[tuple[str, str], str]] = {
     "only if a timeout costs {high} cutoffs.",
 }
 
-# The second sentence: runs won.
+# The second sentence, on the runs won; "it" is whom the headline begins with.
 WINS: Final[dict[str, str]] = {
-    "better": "{Winner} won {won} of {runs} runs; {where} it wins at least {least} ({level}).",
-    "undecided": "{Winner} won {won} of {runs} runs: no difference proven.",
-    "worse": "{Winner} won {won} of {runs} runs; {where} it wins at most {most} ({level}).",
-    "not testable": "{Winner} won {won} of {runs} runs.",
+    "better": "It won {won} of {runs} runs, and wins at least {least} of new runs ({level}).",
+    "undecided": "It won {won} of {runs} runs: no difference proven.",
+    "worse": "It won {won} of {runs} runs, and wins at most {most} of new runs ({level}).",
+    "not testable": "It won {won} of {runs} runs.",
 }
 
 # What training made it look like.
 TRAINING: Final[dict[str, str]] = {
-    "common": "On the {instances} training instances of both, {winner} costs {cost} and {default} "
-    "{rival}. Tuning favours {winner} there.",
-    "list": "The best of {candidates} configurations looks {error} better in training than it is "
-    "(over-tuning).",
-    "list, none": "No over-tuning was measured among the {candidates} configurations.",
+    "list": "In training it looks {error} better than it is (over-tuning).",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
+    "search": "Training is no evidence: on its {instances} training instances {winner} costs "
+    "{cost}, {default} {rival}.",
 }
 
 WHERE: Final = {

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ def screen(
     if all:
         lines += _everything(assessment, names, table, width, colour)
     else:
-        lines += _also(assessment, table, width, colour)
+        lines += _also(assessment, table, colour)
     commands = next_steps(assessment) if steps is None else steps
     after = [f"{paint('Next:', 'strong')} {command}" for command in commands]
     caveats = [line for text in sections.caveats(assessment) for line in _point(text, width)]
@@ -55,15 +55,10 @@ def screen(
     if not all and len(caveats) > max(room, 1):
         # The first one is the condition, where there is one.
         caveats = caveats[: max(room - 1, 1)]
-        caveats[-1:] = _kept(caveats[-1], width)
+        caveats.append("  More caveats: --all")
     if caveats:
         lines += ["", *caveats] if all else caveats
     return "\n".join([*lines, *after])
-
-
-def _kept(line: str, width: int) -> list[str]:
-    more = "More caveats: --all"
-    return [line, more] if len(line) + 3 < width else [line, more]
 
 
 def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
@@ -83,16 +78,14 @@ def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _also(
-    assessment: "Assessment", table: sections.Table, width: int, colour: bool
-) -> list[str]:
+def _also(assessment: "Assessment", table: sections.Table, colour: bool) -> list[str]:
     """Return the statements that the block does not show, one line each."""
     rows = []
     for one, row in zip(assessment.statements, table.rows, strict=True):
         limited = isfinite(one.lower) or isfinite(one.upper)
         about_winner = one.configuration == assessment.winner
         if one.quantity in _ALSO and limited and about_winner:
-            rows.append((row[0], f"{row[1]}, limits {row[2]}"))
+            rows.append((row[0], f"{row[2]}, limits {row[3]}"))
     if not rows:
         return []
     title = f"Also on new instances ({confidence(assessment.question.delta)} each limit)"
@@ -118,7 +111,7 @@ def _everything(
             yield from _point(line, width)
 
 
-def _painter(colour: bool):  # type: ignore[no-untyped-def]
+def _painter(colour: bool) -> Callable[[str, str], str]:
     def paint(text: str, tone: str) -> str:
         return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if colour else text
 

@@ -65,7 +65,7 @@ class Block:
 
 
 def block(assessment: "Assessment", names: Names = NAMES) -> Block:
-    """Return the verdict; `names` are what the two sides are called, ("NEW", "OLD") for instance."""
+    """Return the verdict; `names` are what the two sides are called, such as ("NEW", "OLD")."""
     badge, tone = _badge(assessment)
     same = assessment.same
     return Block(
@@ -120,12 +120,11 @@ def unit_of(assessment: "Assessment") -> str:
 
 def same_title(same: "SameInstances") -> str:
     """Return what winner and default were compared on."""
-    kind = {"test": "fresh test", "training": "training"}[same.source]
     if same.unit == "seed":
-        return f"On the same instance, {counted(same.units, 'seed')}"
-    size = counted(same.instances, f"{kind} instance")
-    families = f" of {counted(same.units, 'family')}" if same.unit == "family" else ""
-    return f"On the same {size}{families}"
+        return f"Same instance, {counted(same.units, 'seed')}"
+    kind = {"test": "test instance", "training": "instance"}[same.source]
+    families = f", {counted(same.units, 'family')}" if same.unit == "family" else ""
+    return f"Same {counted(same.instances, kind)}{families}"
 
 
 def headline(assessment: "Assessment", names: Names = NAMES) -> str:
@@ -247,7 +246,8 @@ def _second(assessment: "Assessment", names: Names) -> str:
         return "" if difference is None else _of_mean(assessment, difference.grade, names)
     same, wins = assessment.same, assessment.same.wins
     return sentences.WINS["not testable" if wins is None else wins.grade].format(
-        won=same.won,
+        won=f"{same.won:,}",
+        lost=f"{same.lost:,}",
         runs=f"{same.runs:,}",
         least=share_at_least(0.0 if wins is None else wins.lower),
         most=share_at_most(1.0 if wins is None else wins.upper),
@@ -255,9 +255,7 @@ def _second(assessment: "Assessment", names: Names) -> str:
     )
 
 
-def _rows(
-    assessment: "Assessment", same: "SameInstances", names: Names
-) -> list[tuple[str, str]]:
+def _rows(assessment: "Assessment", same: "SameInstances", names: Names) -> list[tuple[str, str]]:
     """Return the lines of the comparison on the same instances."""
     unit, level = unit_of(assessment), confidence(assessment.question.delta)
     difference, change = same.difference, same.change
@@ -267,18 +265,25 @@ def _rows(
         (f"{names[1]} ({label(same.default)})", f"{number(same.default_cost)}{unit}"),
         ("difference", f"{signed(number(difference.observed))}{unit}{relative}"),
     ]
-    if isfinite(difference.lower) and isfinite(difference.upper):
+    if isfinite(difference.lower) and isfinite(difference.upper) and not _says_limits(assessment):
         rows.append((f"limits, {level} each", between(difference, guaranteed=True)))
     if difference.approximate is not None:
         rows.append((f"approximate, {level}", between(difference, guaranteed=False)))
-    tied = f", {same.tied:,} tied" if same.tied else ""
-    rows.append(("runs won", f"{same.won:,} of {same.runs:,}{tied}"))
     if same.solved_both is not None:
         # Nothing failed: nothing to tell.
         apart = (same.solved_only_winner or 0) + (same.solved_only_default or 0)
         if apart or same.solved_neither:
             rows.append(("solved", _solved(same, names)))
     return rows
+
+
+def _says_limits(assessment: "Assessment") -> bool:
+    """Whether the headline has the guaranteed limits already: nothing is said twice."""
+    ladder = assessment.ladder
+    if assessment.question.primary == "wins" or isinstance(assessment.evidence, Refusal):
+        return False
+    by_penalty = ladder is not None and _ladder_decides(assessment, ladder)
+    return assessment.grade in ("better", "undecided", "worse") and not by_penalty
 
 
 def _solved(same: "SameInstances", names: Names) -> str:
@@ -313,11 +318,10 @@ def _training(assessment: "Assessment", names: Names) -> str:
         return sentences.TRAINING["earlier"].format(earlier=earlier, **fields)
     if selection.error is None:
         return ""
-    candidates = len(assessment.ranking)
     if selection.error <= 0:
-        return sentences.TRAINING["list, none"].format(candidates=candidates)
+        return ""
     error = f"{number(selection.error)}{unit_of(assessment)}"
-    return sentences.TRAINING["list"].format(candidates=candidates, error=error)
+    return sentences.TRAINING["list"].format(error=error)
 
 
 def _badge(assessment: "Assessment") -> tuple[str, Tone]:

@@ -41,7 +41,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     needed(assessment)
     same = assessment.same
     assert same is not None  # noqa: S101 - `needed` raises otherwise
-    ax = axes_of(ax, (5.0, 2.1))
+    ax = axes_of(ax, (5.6, 3.2))
     default, difference = same.default_cost, same.difference
     ax.axvline(default, color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
     reach = [default, same.winner_cost]
@@ -67,7 +67,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
                 textcoords="offset points", ha="right" if left else "left", color=INK)  # fmt: skip
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"{mean_of(assessment)}, default ± difference")
+    ax.set_xlabel(f"{mean_of(assessment)}, default ± difference", parse_math=False)
     _wins_bar(ax, same.won, same.tied, same.lost)
     handles, labels = ax.get_legend_handles_labels()
     if handles:
@@ -81,13 +81,11 @@ def _wins_bar(ax: "Axes", won: int, tied: int, lost: int) -> None:
     bar.set_axis_off()
     bar.set_xlim(0, max(1, won + tied + lost))
     left = 0
-    for count, colour, what in ((won, BLUE, "won"), (tied, SAND, "tied"), (lost, ORANGE, "lost")):
+    for count, colour in ((won, BLUE), (tied, SAND), (lost, ORANGE)):
         if count:
             bar.barh(0, count, left=left, color=colour, height=1)
             left += count
-    text = ", ".join(f"{what} {count:,}" for what, count in
-                     (("won", won), ("tied", tied), ("lost", lost)) if count)  # fmt: skip
-    bar.set_title(f"Runs: {text}", loc="left", pad=3)
+    bar.set_title(f"runs won {won:,}, tied {tied:,}, lost {lost:,}", loc="left", pad=3)
 
 
 def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
@@ -100,7 +98,7 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax
         Axes to draw into; those of a new figure by default.
     """
-    both, ax = needed(assessment), axes_of(ax, (4.2, 4.0))
+    both, ax = needed(assessment), axes_of(ax, (4.0, 4.1))
     x, y = both.default, both.winner
     values = np.concatenate([x, y])
     log = log_if_wide(values)
@@ -114,9 +112,8 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
         if chosen.any():
             points(ax, x[chosen], y[chosen], color=colour, marker=marker, s=22, linewidths=0,
                    alpha=0.85, label=f"{what} ({int(chosen.sum()):,})")  # fmt: skip
-    ends = (low / 1.3, high * 1.3) if log else (low - 0.05 * (high - low), high + 0.05 * (high - low))
-    if ends[0] == ends[1]:
-        ends = (low - 1, high + 1)
+    room = 0.05 * (high - low) or 1.0
+    ends = (low / 1.3, high * 1.3) if log else (low - room, high + room)
     if log:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -132,8 +129,8 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
         plain_ticks(ax, "x")
         plain_ticks(ax, "y")
     ax.set_aspect("equal")
-    ax.set_xlabel(f"default, {mean_of(assessment)}")
-    ax.set_ylabel(f"winner, {mean_of(assessment)}")
+    ax.set_xlabel(f"default, {mean_of(assessment)}", parse_math=False)
+    ax.set_ylabel(f"winner, {mean_of(assessment)}", parse_math=False)
     legend(ax, 1)
     return ax
 
@@ -172,7 +169,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     ax.grid(axis="y")
     unit = assessment.log.cost_unit or "cost"
-    ax.set_xlabel("running time (s)" if time else unit)
+    ax.set_xlabel("running time (s)" if time else unit, parse_math=False)
     ax.set_ylabel("runs solved" if time else "runs that cost at most this")
     legend(ax)
     return ax
@@ -203,7 +200,7 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10)
     colours = [BLUE if value < 0 else ORANGE for value in values]
     ax.barh(rows, values, color=colours, height=0.72)
     ax.axvline(0, color=GREY, linewidth=0.9)
-    ax.set_yticks(rows, names)
+    ax.set_yticks(rows, names, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     ax.spines["left"].set_visible(False)

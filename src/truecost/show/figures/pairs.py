@@ -60,7 +60,7 @@ def pairs(assessment: "Assessment") -> Pairs | None:
     names = matrix.configurations
     places = [names.index(assessment.same.winner), names.index(assessment.same.default)]
     costs, failed = matrix.charged[places], matrix.failed[places]
-    both = (~np.isnan(costs)).any(axis=2).all(axis=0)
+    both: BoolArray = np.asarray((~np.isnan(costs)).any(axis=2).all(axis=0))
     costs, failed = costs[:, both], failed[:, both]
     per_instance = means(costs)
     known = ~np.isnan(costs)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.show.figures.pairs import means
 from truecost.show.figures.style import (
@@ -47,9 +48,7 @@ def best_over_time(assessment: "Assessment") -> "tuple[Incumbent, ...]":
     )
 
 
-def incumbents(
-    assessment: "Assessment", ax: "Axes | None" = None, *, test: bool = False
-) -> "Axes":
+def incumbents(assessment: "Assessment", ax: "Axes | None" = None, *, test: bool = False) -> "Axes":
     """Draw the cost of the best configuration so far over the runs of a search.
 
     Parameters
@@ -81,7 +80,7 @@ def incumbents(
         ax.step([*x, end], [*y, y[-1]], where="post", color=BLUE)
         ax.plot(x, y, "o", color=BLUE, markersize=5)
     ax.set_xlabel("training runs" if counted else "place in the search")
-    ax.set_ylabel(f"{mean_of(assessment)}, {'test' if test else 'training'}")
+    ax.set_ylabel(f"{mean_of(assessment)}, {'test' if test else 'training'}", parse_math=False)
     ax.grid(axis="y")
     return ax
 
@@ -110,7 +109,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
         if row.configuration in (assessment.winner, assessment.default)
         and row.configuration not in names
     ]
-    ax = axes_of(ax, (5.0, max(2.0, 0.9 + 0.19 * len(rows))))
+    ax = axes_of(ax, (4.6, max(2.0, 1.0 + 0.19 * len(rows))))
     known = any(row.maybe_best is not None for row in rows)
     looks = (
         (True, "may be the best", {"color": BLUE, "marker": "o"}),
@@ -127,11 +126,12 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
     ax.set_yticks(
         range(len(rows)),
         [f"{roles.get(row.configuration, '')}{label(row.configuration)}" for row in rows],
+        parse_math=False,
     )
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color=LINE)
-    ax.set_xlabel(f"{mean_of(assessment)}, training")
+    ax.set_xlabel(f"{mean_of(assessment)}, training", parse_math=False)
     if known:
         legend(ax)
     return ax
@@ -159,7 +159,7 @@ def matrix(assessment: "Assessment", ax: "Axes | None" = None, most: int = 500) 
     sums = np.nansum(costs, axis=0)
     easy = np.argsort(np.where(counts > 0, sums / np.maximum(counts, 1), np.inf), kind="stable")
     costs = _thinned(_thinned(costs[:, easy], most).T, most).T
-    ax = axes_of(ax, (5.0, 3.2))
+    ax = axes_of(ax, (4.6, 3.2))
     known = costs[np.isfinite(costs)]
     low, high = float(known.min()), float(known.max())
     norm = LogNorm(low, high) if log_if_wide([low, high]) else Normalize(low, high)
@@ -172,17 +172,17 @@ def matrix(assessment: "Assessment", ax: "Axes | None" = None, most: int = 500) 
     ax.set_facecolor(LINE)
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.02)
     unit = unit_of(assessment).strip()
-    bar.set_label(f"{mean_of(assessment)}{f' ({unit})' if unit else ''}")
+    bar.set_label(f"{mean_of(assessment)}{f' ({unit})' if unit else ''}", parse_math=False)
     if isinstance(norm, LogNorm):
         plain_ticks(bar.ax, "y")
     return ax
 
 
-def _thinned(rows: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", most: int):  # type: ignore[no-untyped-def]
+def _thinned(rows: FloatArray, most: int) -> FloatArray:
     """Return at most so many rows, evenly picked."""
     if len(rows) <= most:
         return rows
-    return rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]
+    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).round().astype(int)])
 
 
 def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
@@ -198,11 +198,9 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     selection = assessment.selection
     if selection is None or selection.error is None:
         raise InputError("Over-tuning is measured for lists of configurations with common runs.")
-    seeming = next(
-        row.cost for row in assessment.ranking if row.configuration == assessment.winner
-    )
+    seeming = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
     real = seeming + selection.error
-    ax = axes_of(ax, (5.0, 1.7))
+    ax = axes_of(ax, (4.6, 1.7))
     ax.plot([seeming, real], [1, 0], color=GREY, linewidth=0.9)
     rows = ((1, seeming, "training cost", GREY, "s"), (0, real, "with over-tuning", BLUE, "o"))
     for row, cost, _, colour, marker in rows:
@@ -218,5 +216,6 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     unit = " (s)" if is_time(assessment) else ""
-    ax.set_xlabel(f"{mean_of(assessment)} of the winner{unit}; dashed: default, training")
+    what = f"{mean_of(assessment)} of the winner{unit}; dashed: default, training"
+    ax.set_xlabel(what, parse_math=False)
     return ax

@@ -5,12 +5,14 @@ Figures are made without pyplot, so that no window opens and no global state cha
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ BLUE, ORANGE, GREY, SAND, INK, LINE = (light for light, _ in COLOURS.values())
 # From light (cheap) to dark (expensive): lightness alone conveys the order.
 COSTS: Final = "viridis_r"
 # Inches on the page: two figures beside each other.
-SIZE: Final = (5.0, 3.3)
+SIZE: Final = (4.6, 3.1)
 # Inches of a column and of a page of a two-column paper.
 WIDTHS: Final = {"column": 3.35, "page": 7.0}
 # Points of text in a paper.
@@ -39,7 +41,8 @@ TEXT: Final = 8.0
 # More points than this are drawn as an image: a vector file would be slow to open.
 MOST_POINTS: Final = 2000
 
-_RC: Final[dict[str, Any]] = {
+# The keys are a Literal of all settings in matplotlib's types.
+_RC: Final[Any] = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "truecost",
     "pdf.fonttype": 42,
@@ -66,7 +69,7 @@ _RC: Final[dict[str, Any]] = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "lines.linewidth": 1.6,
-    "axes.unicode_minus": True,
+    "text.parse_math": False,
 }
 
 
@@ -93,18 +96,19 @@ def axes_of(ax: "Axes | None", size: tuple[float, float] = SIZE) -> "Axes":
     return figure.add_subplot()
 
 
-def points(ax: "Axes", x: Sequence[float], y: Sequence[float], **look: Any) -> None:
+def points(ax: "Axes", x: FloatArray, y: FloatArray, **look: Any) -> None:
     """Draw points; many of them as an image."""
     ax.scatter(x, y, rasterized=len(x) > MOST_POINTS, **look)
 
 
 def legend(ax: "Axes", columns: int = 2) -> None:
-    """Put the legend below the axes, where it hides nothing."""
+    """Put the legend above the axes, where it hides nothing."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
         ax.legend(
-            handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=columns,
-            frameon=False, borderaxespad=0, handlelength=1.6, columnspacing=1.2,
+            handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns,
+            frameon=False, borderaxespad=0.2, handlelength=1.6, columnspacing=1.2,
+            handletextpad=0.5, borderpad=0.1,
         )  # fmt: skip
 
 
@@ -152,11 +156,12 @@ def save(
     buffer = BytesIO()
     from matplotlib import rc_context
 
-    with rc_context({key: _RC[key] for key in ("svg.fonttype", "svg.hashsalt", "pdf.fonttype")}):
-        with _sized(figure, None if width is None else WIDTHS[width]):
-            date = "CreationDate" if kind == "pdf" else "Date"
-            metadata = {} if kind == "png" else {date: None}
-            figure.savefig(buffer, format=kind, dpi=300, facecolor="white", metadata=metadata)
+    settings: Any = {key: _RC[key] for key in ("svg.fonttype", "svg.hashsalt", "pdf.fonttype")}
+    inches = None if width is None else WIDTHS[width]
+    with rc_context(settings), _sized(figure, inches), _any_glyph():
+        date = "CreationDate" if kind == "pdf" else "Date"
+        metadata = {} if kind == "png" else {date: None}
+        figure.savefig(buffer, format=kind, dpi=300, facecolor="white", metadata=metadata)
     Path(path).write_bytes(buffer.getvalue())
 
 
@@ -184,15 +189,23 @@ def _sized(figure: "Figure", width: float | None) -> Iterator[None]:
             text.set_fontsize(TEXT)
         yield
     finally:
-        figure.set_size_inches(before)
+        figure.set_size_inches(*before)
         for text, size in texts:
             text.set_fontsize(size)
+
+
+@contextmanager
+def _any_glyph() -> Iterator[None]:
+    """Draw names in any script: matplotlib warns about each letter that its own font lacks."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
 
 
 def svg(axes: "Axes") -> str:
     """Return a figure as SVG whose colours follow the light or dark mode of the page."""
     buffer = StringIO()
-    with page_style():
+    with page_style(), _any_glyph():
         _figure(axes).savefig(
             buffer, format="svg", dpi=120, facecolor="none",
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
