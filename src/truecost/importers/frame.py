@@ -77,7 +77,7 @@ def from_text(content: bytes) -> Table:
     if not body:
         raise InputError("The table has no rows below its first line.")
     columns = map(list, zip(*body, strict=True))
-    return dict(zip(_headers(rows[0]), columns, strict=True))  # type: ignore[arg-type]
+    return dict(zip(_headers(rows[0]), columns, strict=True))
 
 
 def _separator(line: str) -> str:

@@ -99,7 +99,9 @@ def _storage(path: Path) -> Iterator[Any]:
 def _connection(path: Path, **options: Any) -> sqlite3.Connection:
     # Immutable: SQLite then neither locks nor repairs, and touches no other file. `as_uri` escapes
     # what would be an option in the name.
-    base = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, **options)
+    base: sqlite3.Connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?immutable=1", uri=True, **options
+    )
     base.execute("PRAGMA trusted_schema = OFF")
     return base
 

@@ -1,4 +1,4 @@
-"""Which reader a source is for, by its name and content, and what the caller adds to every log."""
+"""Which reader a source is for, by its name and content."""
 
 import os
 from dataclasses import replace
@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from truecost.arrays import floats
-from truecost.errors import InputError, check_choice, counted, did_you_mean, prefixed
+from truecost.errors import InputError, check_choice, did_you_mean, prefixed
 from truecost.importers import packed
-from truecost.importers.recorded import charge, turned
+from truecost.importers.settle import changed, of_array, settled
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.files import metadata_path, read_log
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
-from truecost.runs import NO_STATUS, Caveat
 
 FORMATS = (
     "table", "wide", "irace", "smac", "optuna", "aslib", "benchexec", "npy", "journal",
@@ -58,17 +56,45 @@ def import_runs(source: Any, reading: Reading | None = None) -> Log:
     if reading.format is not None:
         check_choice("format", reading.format, FORMATS)
     if not isinstance(source, str | os.PathLike):
-        return _settled(_of_object(source, reading), reading, "")
+        return _with_test(settled(_of_object(source, reading), reading, ""), reading)
     path = Path(source)
     with prefixed(path):
         try:
-            log = _of_path(path, reading)
+            log = settled(_of_path(path, reading), reading, str(source))
         except MemoryError:
             raise InputError("The runs do not fit into memory.") from None
-        except OSError as error:
-            reason = error.strerror or str(error)
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"It cannot be read: {reason:.100}. Check the path.") from error
-        return _settled(log, reading, str(source))
+    return _with_test(log, reading)
+
+
+def _with_test(log: Log, reading: Reading) -> Log:
+    """The log with the runs on fresh instances that the caller names, in the same cost."""
+    if reading.test is None:
+        return log
+    timed = log.runs.par is not None
+    low, high = (None if np.isinf(end) else end for end in (log.runs.low, log.runs.high))
+    if reading.maximise:
+        low, high = reading.low, reading.high
+    same = replace(
+        reading,
+        test=None,
+        format=None,
+        default=None,
+        families=None,
+        cutoff=log.runs.cutoff,
+        par=log.runs.par,
+        low=None if timed else low,
+        high=None if timed else high,
+    )
+    test = import_runs(reading.test, same)
+    runs = test.runs if test.test is None else test.test
+    if isinstance(reading.families, str) and runs.families is not None:
+        return log.replace(test=runs)
+    return settled(log.replace(test=runs), replace(reading, low=None), log.path)
 
 
 def _of_object(source: Any, reading: Reading) -> Log:
@@ -76,9 +102,9 @@ def _of_object(source: Any, reading: Reading) -> Log:
     from truecost.importers import optuna
 
     if isinstance(source, Log):
-        return _changed(source, reading)
+        return changed(source, reading)
     if isinstance(source, CostMatrix):
-        return _changed(Log(runs=source), reading)
+        return changed(Log(runs=source), reading)
     if optuna.is_study(source):
         return optuna.read(source, reading)
     if hasattr(source, "columns") and hasattr(source, "iloc"):
@@ -86,33 +112,11 @@ def _of_object(source: Any, reading: Reading) -> Log:
 
         return _of_table(frame.from_frame(source), reading, "runs")
     if isinstance(source, np.ndarray | list | tuple):
-        return _of_array(source, reading)
+        return of_array(source, reading)
     raise InputError(
         f"Runs cannot be read from {type(source).__name__}. Give a path, a DataFrame of pandas, an "
         "array, a CostMatrix or a Log."
     )
-
-
-def _of_array(source: Any, reading: Reading) -> Log:
-    """Costs without names: configurations × instances, or with runs as the third axis."""
-    try:
-        costs = floats(source)
-    except (TypeError, ValueError):
-        raise InputError("The array holds no numbers, or lists of different lengths.") from None
-    if costs.ndim not in (2, 3) or 0 in costs.shape:
-        raise InputError(
-            f"The array has the shape {costs.shape}. Give configurations × instances, or "
-            "configurations × instances × runs."
-        )
-    names = (
-        [f"{what}-{number:0{len(str(size - 1))}d}" for number in range(size)]
-        for what, size in zip(("configuration", "instance"), costs.shape, strict=False)
-    )
-    costs = costs.reshape(*costs.shape[:2], -1)
-    values = costs.ravel()
-    charged, maximised, caveats = _charged(values, np.full(values.size, NO_STATUS), reading)
-    shaped = (part.reshape(costs.shape) for part in (charged.costs, charged.statuses))
-    return _rebuilt(*shaped, names, charged, maximised, caveats)
 
 
 def _of_path(path: Path, reading: Reading) -> Log:
@@ -120,25 +124,25 @@ def _of_path(path: Path, reading: Reading) -> Log:
     if _is_example(path):
         from truecost.examples import example_log
 
-        return _changed(example_log(path.name), reading)
+        return changed(example_log(path.name), reading)
     if not path.exists():
         raise InputError(_missing(path))
     # A pipe would be read once and then be empty.
     if not path.is_dir() and not path.is_file():
         raise InputError("It is neither a file nor a folder.")
     kind = reading.format or _format_of(path)
+    if path.is_dir() and kind in ("irace", "optuna", "table", "wide", "journal"):
+        raise InputError("It is a folder. Name the file in it.")
     if kind == "own":
-        return _changed(read_log(path), reading)
+        return changed(read_log(path), reading)
     if kind == "journal":
         from truecost.journal.journal import Journal
 
         with Journal.read(path) as journal:
-            return _changed(journal.log(), reading)
+            return changed(journal.log(), reading)
     if kind in ("table", "wide"):
         from truecost.importers import frame
 
-        if path.is_dir():
-            raise InputError("It is a folder. Name the table in it.")
         name = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
         return _of_table(frame.from_file(path), reading, name)
     from truecost.importers import aslib, benchexec, irace, npy, optuna, smac
@@ -151,8 +155,6 @@ def _of_path(path: Path, reading: Reading) -> Log:
         "benchexec": benchexec.read,
         "npy": npy.read,
     }
-    if path.is_dir() and kind in ("irace", "optuna"):
-        raise InputError("It is a folder. Name the file in it.")
     return readers[kind](path, reading)
 
 
@@ -168,8 +170,9 @@ def _is_example(path: Path) -> bool:
         kind = _format_of(path)
     except (InputError, OSError):
         return True
-    # Any text may be a table, a script beside an example among it.
-    return kind == "table" and not path.read_bytes()[:START].partition(b"\n")[0].count(b",") > 1
+    # Any text may be a table, a script called like an example among it.
+    header = packed.start_of(path, START)[1].partition(b"\n")[0] if kind == "table" else b""
+    return kind == "table" and sum(header.count(mark) for mark in (b",", b";", b"\t")) < 2
 
 
 def _missing(path: Path) -> str:
@@ -215,10 +218,10 @@ def _format_of(path: Path) -> str:
                 raise InputError(f"It is {what}.")
     if path.name.endswith((".csv", ".csv.gz")) and metadata_path(path).is_file():
         return "own"
-    return _format_of_text(path, start, content)
+    return _format_of_text(content)
 
 
-def _format_of_text(path: Path, start: bytes, content: bytes) -> str:
+def _format_of_text(content: bytes) -> str:
     from truecost.importers.frame import UTF_16
 
     if not content or (b"\0" in content and not content.startswith(UTF_16)):
@@ -284,175 +287,3 @@ def _of_table(table: Any, reading: Reading, name: str) -> Log:
     if roles is None:
         raise long.missing_roles(table, reading)
     return long.read(table, roles, reading, name)
-
-
-def _changed(log: Log, reading: Reading) -> Log:
-    """A log whose costs are settled, with what the caller says of them."""
-    asked = {
-        "objective": reading.objective is not None,
-        "columns": bool(reading.columns),
-        "steps-are": reading.steps_are is not None,
-        "maximise": reading.maximise is not None and log.tool != "table",
-    }
-    if surplus := [name for name, given in asked.items() if given]:
-        raise InputError(
-            f"These runs have their costs already: leave out --{surplus[0]}, or give it with the "
-            "log that they came from."
-        )
-    runs, test = log.runs, log.test
-    if runs.cutoff is None or runs.par is None:
-        values = (reading.low, reading.high, reading.cutoff, reading.par, reading.maximise)
-        if all(value is None for value in values):
-            return log
-        # What is known of the range stays, where nothing else is said.
-        known = reading
-        if reading.cutoff is None and reading.maximise is None:
-            low, high = (None if np.isinf(end) else end for end in (runs.low, runs.high))
-            known = replace(
-                reading,
-                low=low if reading.low is None else reading.low,
-                high=high if reading.high is None else reading.high,
-            )
-        parts = [None if part is None else _recharged(part, known) for part in (runs, test)]
-        first = parts[0]
-        assert first is not None  # noqa: S101 - a log has runs
-        second = None if parts[1] is None else parts[1].runs
-        caveats = (*log.caveats, *first.caveats)
-        unit = first.cost_unit or log.cost_unit
-        return log.replace(
-            runs=first.runs,
-            test=second,
-            caveats=caveats,
-            cost_unit=unit,
-            maximised=log.maximised or first.maximised,
-        )
-    par = runs.par if reading.par is None else reading.par
-    if reading.cutoff not in (None, runs.cutoff) or (reading.low, reading.high) not in (
-        (None, None),
-        (0.0, par * runs.cutoff),
-    ):
-        raise InputError(
-            f"These runs have the cutoff {runs.cutoff:g} s. Leave out --cutoff, --low and --high; "
-            "--par changes the penalty."
-        )
-    if par == runs.par:
-        return log
-    return log.replace(
-        runs=_with_penalty(runs, par),
-        test=None if test is None else _with_penalty(test, par),
-        cost_unit=f"PAR{par:g} s",
-    )
-
-
-def _with_penalty(matrix: CostMatrix, par: float) -> CostMatrix:
-    """The same running times with another penalty of failed runs."""
-    assert matrix.cutoff is not None  # noqa: S101 - asked for by the caller
-    costs = np.where(matrix.failed, par * matrix.cutoff, matrix.costs)
-    return matrix.replace(costs=costs, par=par, low=0.0, high=par * matrix.cutoff)
-
-
-def _recharged(matrix: CostMatrix, reading: Reading) -> Log:
-    statuses = matrix.statuses
-    if statuses is None:
-        statuses = np.full(matrix.costs.shape, NO_STATUS, dtype=np.int8)
-    charged, maximised, caveats = _charged(matrix.costs.ravel(), statuses.ravel(), reading)
-    shaped = (part.reshape(matrix.costs.shape) for part in (charged.costs, charged.statuses))
-    names = (matrix.configurations, matrix.instances)
-    log = _rebuilt(*shaped, names, charged, maximised, caveats)
-    return log.replace(runs=log.runs.replace(seeds=matrix.seeds, families=matrix.families))
-
-
-def _charged(values: Any, statuses: Any, reading: Reading) -> tuple[Any, bool, list[Caveat]]:
-    caveats: list[Caveat] = []
-    if reading.maximise:
-        values, reading, caveats = turned(values, reading, "score")
-    charged = charge(values, statuses.astype(np.int8), reading)
-    return charged, bool(reading.maximise), [*caveats, *charged.caveats]
-
-
-def _rebuilt(
-    costs: Any, statuses: Any, names: Any, charged: Any, maximised: bool, caveats: list[Caveat]
-) -> Log:
-    configurations, instances = names
-    runs = CostMatrix(
-        costs,
-        configurations,
-        instances,
-        charged.low,
-        charged.high,
-        statuses=None if (statuses == NO_STATUS).all() else statuses,
-        cutoff=charged.cutoff,
-        par=charged.par,
-    )
-    unit = charged.unit
-    return Log(runs=runs, cost_unit=unit, maximised=maximised, caveats=tuple(caveats))
-
-
-def _settled(log: Log, reading: Reading, path: str) -> Log:
-    """The log with the default, the families, the unit and the test runs that the caller names."""
-    known = {*log.runs.configurations, *(log.test.configurations if log.test else ())}
-    if reading.default is not None and reading.default not in known:
-        raise InputError(
-            f"No configuration is called {reading.default!r:.60}."
-            f"{did_you_mean(reading.default, known)} --default names one with runs."
-        )
-    log = _without_strangers(log, known)
-    changes: dict[str, Any] = {"path": path or log.path, "reading": reading}
-    if reading.default is not None:
-        changes["default"] = reading.default
-    if reading.cost_unit is not None:
-        changes["cost_unit"] = reading.cost_unit
-    if reading.test is not None:
-        changes["test"] = _test_runs(log, reading)
-    log = log.replace(**changes)
-    # A column of the table is read with it.
-    of_column = log.runs.families is not None and isinstance(reading.families, str)
-    if reading.families is None or (of_column and not Path(str(reading.families)).is_file()):
-        return log
-    from truecost.matrix.families import families_of
-
-    with_families = {
-        name: part.replace(families=families_of(part.instances, reading.families))
-        for name, part in (("runs", log.runs), ("test", log.test))
-        if part is not None
-    }
-    return log.replace(**with_families)
-
-
-def _without_strangers(log: Log, known: set[str]) -> Log:
-    """The log without a default, a winner or steps that have no runs in it."""
-    caveats = list(log.caveats)
-    for role in ("default", "incumbent"):
-        name = getattr(log, role)
-        if name is not None and name not in known:
-            what = "winner" if role == "incumbent" else role
-            sentence = f"The {what} of the log, {name:.60}, has no runs in it."
-            caveats.append(Caveat("no runs", sentence))
-            log = log.replace(**{role: None})
-    steps = tuple(step for step in log.steps if step.configuration in known)
-    if lost := len(log.steps) - len(steps):
-        sentence = f"Left out: {counted(lost, 'earlier winner')} without runs."
-        caveats.append(Caveat("left out", sentence))
-    return log.replace(steps=steps, caveats=tuple(caveats))
-
-
-def _test_runs(log: Log, reading: Reading) -> CostMatrix:
-    """Runs on fresh instances, in the same cost as the others."""
-    if reading.maximise is None:
-        finite = [None if np.isinf(end) else end for end in (log.runs.low, log.runs.high)]
-    else:
-        finite = [reading.low, reading.high]
-    timed = log.runs.par is not None
-    same = replace(
-        reading,
-        test=None,
-        format=None,
-        default=None,
-        families=None,
-        cutoff=log.runs.cutoff if timed else None,
-        par=log.runs.par,
-        low=None if timed else finite[0],
-        high=None if timed else finite[1],
-    )
-    test = import_runs(reading.test, same)
-    return (test.test or test.runs).replace(families=None)

@@ -292,7 +292,7 @@ def _kept(names: Names, keep: BoolArray) -> tuple[list[str], IntArray]:
     if isinstance(names, tuple) and len(names) == 2 and isinstance(names[1], np.ndarray):
         labels, codes = list(names[0]), names[1]
     else:
-        labels, codes = coded(names)  # type: ignore[arg-type]
+        labels, codes = coded(names)
     codes = codes[keep]
     used, first = np.unique(codes, return_index=True)
     used = used[np.argsort(first)]

@@ -5,52 +5,39 @@ from collections.abc import Mapping, Sequence
 
 from truecost.errors import InputError, did_you_mean
 
-# Ours, and what others call it. A column with our own name counts before those with others.
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "configuration": (
-        "configuration", "config_id", "configuration_id", "config", "algorithm", "algorithm_id",
-        "algo", "solver", "setting", "method", "version",
-    ),
-    "instance": (
-        "instance", "instance_id", "instance_name", "inst", "problem", "benchmark", "task",
-        "dataset", "fold", "hash", "file", "filename", "formula",
-    ),
-    "cost": (
-        "cost", "par10", "par2", "objective", "value", "quality", "loss", "val_loss", "error",
-        "runtime", "run_time", "time", "cpu_time", "cputime", "seconds",
-    ),
-    "seed": ("seed", "random_seed", "instance_seed"),
-    "run": ("run", "repetition", "rep", "replicate"),
-    "status": ("status", "runstatus", "run_status", "result", "outcome", "solved", "success"),
-    "family": ("family", "families", "family_name", "class", "group"),
-}  # fmt: skip
-NEEDED = ("configuration", "instance", "cost")
 # Words in the name of a column of which more may be better: its direction has to be said.
 SCORES = frozenset({
     "accuracy", "acc", "score", "scores", "reward", "auc", "auroc", "f1", "r2", "precision",
     "recall", "fitness", "return", "profit", "throughput", "ndcg", "bleu", "iou",
 })  # fmt: skip
-# A word in the name of the only column that has one of these, where no whole name is known.
-WORDS: Mapping[str, frozenset[str]] = {
-    "configuration": frozenset({
-        "configuration", "config", "solver", "algorithm", "algo", "method", "model", "strategy",
-        "variant", "tool",
-    }),
-    "instance": frozenset({
-        "instance", "benchmark", "problem", "task", "dataset", "fold", "formula", "file",
-        "filename", "hash",
-    }),
-    "cost": SCORES | {
-        "cost", "loss", "error", "time", "runtime", "walltime", "cputime", "seconds", "duration",
-        "elapsed", "rmse", "mse", "mae", "makespan", "gap", "par10", "par2", "length",
-    },
+# Ours, and what others call it. A column with our own name counts before those with others.
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "configuration": (
+        "configuration", "config", "algorithm", "algo", "solver", "setting", "method", "version",
+    ),
+    "instance": (
+        "instance", "inst", "problem", "benchmark", "task", "dataset", "fold", "hash", "file",
+        "filename", "formula",
+    ),
+    "cost": (
+        "cost", "par10", "par2", "objective", "value", "quality", "loss", "error", "runtime",
+        "run_time", "time", "cpu_time", "cputime", "walltime", "seconds", *SCORES,
+    ),
+    "seed": ("seed", "random_seed", "instance_seed"),
+    "run": ("run", "repetition", "rep", "replicate"),
+    "status": ("status", "runstatus", "run_status", "result", "outcome", "solved", "success"),
+    "family": ("family", "families", "class", "group"),
 }  # fmt: skip
+NEEDED = ("configuration", "instance", "cost")
+# What a name may end in without meaning something else.
+ENDING = re.compile(r"_(name|id|file|path|s|sec)$")
 
 
 def plain_name(name: str) -> str:
     """The name of a column in small letters, without a unit, `_` for what separates its words."""
     # The start is enough, and brackets that never close take a square of the time.
-    return re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name[:200].lower())).strip("_")
+    plain = re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name[:200].lower())).strip("_")
+    return ENDING.sub("", plain)
 
 
 def words_of(name: str) -> set[str]:
@@ -96,17 +83,6 @@ def roles_by_name(
             )
         roles[role] = (own or candidates)[0]
     return {role: name for role, name in roles.items() if name}
-
-
-def roles_by_word(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
-    """These roles, and those of which only one other column has a word in its name."""
-    roles = dict(roles)
-    for role, known in WORDS.items():
-        free = [name for name in columns if name not in roles.values()]
-        likely = [name for name in free if known & words_of(name)]
-        if role not in roles and len(likely) == 1:
-            roles[role] = likely[0]
-    return roles
 
 
 def listed(names: Sequence[str]) -> str:

@@ -166,8 +166,8 @@ def _from_lists(rows: Sequence[Any]) -> Columns:
             )
         if not isinstance(row, list) or len(row) not in LIST_PLACES:
             raise InputError(
-                f"Row {number} of {HISTORY} is no trial of 10 or 11 fields. Give a run history that "
-                "SMAC3 2.x wrote."
+                f"Row {number} of {HISTORY} is no trial of 10 or 11 fields. Give a run history "
+                "that SMAC3 2.x wrote."
             )
     return {
         name: [row[LIST_PLACES[len(row)][place]] for row in rows]
@@ -293,9 +293,9 @@ def _capped(
     silent = int(((statuses == Status.SOLVED) & np.isnan(caps)).sum())
     if silent and not (stopped | (statuses == Status.TIMEOUT)).any():
         sentence = (
-            f"SMAC3 capped trials and does not log where: some of {counted(silent, 'solved trial')} "
-            "may have been stopped early, and cost more. Let the target return its cutoff as "
-            "additional information."
+            "SMAC3 capped trials and does not log where: some of "
+            f"{counted(silent, 'solved trial')} may have been stopped early, and cost more. "
+            "Let the target return its cutoff as additional information."
         )
         caveats.append(Caveat("capping", sentence))
     return np.where(at_cap, caps, values), np.where(stopped, np.int8(Status.CENSORED), statuses)

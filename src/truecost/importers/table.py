@@ -24,7 +24,6 @@ from truecost.importers.roles import (
     listed,
     plain_name,
     roles_by_name,
-    roles_by_word,
     words_of,
 )
 from truecost.matrix.log import Log
@@ -47,7 +46,7 @@ TIMES = 3
 def roles_of(table: Table, reading: Reading) -> dict[str, str] | None:
     """Which column is what in a long table; None where it is no long table."""
     columns = list(table)
-    roles = roles_by_word(columns, roles_by_name(columns, reading.columns))
+    roles = roles_by_name(columns, reading.columns)
     if set(NEEDED) <= set(roles):
         return roles
     # Runs of one configuration: nothing says which, and each instance has one run, or runs with
@@ -62,7 +61,7 @@ def roles_of(table: Table, reading: Reading) -> dict[str, str] | None:
 def missing_roles(table: Table, reading: Reading) -> InputError:
     """What to say of a table that is neither long nor wide."""
     columns = list(table)
-    roles = roles_by_word(columns, roles_by_name(columns, reading.columns))
+    roles = roles_by_name(columns, reading.columns)
     missing = [role for role in NEEDED if role not in roles]
     if not missing:
         return InputError(

@@ -13,11 +13,9 @@ from truecost.importers.frame import Column, Table, is_numeric, numbers, texts, 
 from truecost.importers.recorded import charge, turned
 from truecost.importers.roles import (
     SYNONYMS,
-    WORDS,
     listed,
     plain_name,
     roles_by_name,
-    words_of,
 )
 from truecost.importers.table import is_settled, laid_out, mark_of
 from truecost.matrix.log import Log
@@ -182,9 +180,10 @@ def _turned_round(key: str, names: Sequence[str], columns: Sequence[str], readin
     sides, _ = _sides_apart(reading)
     if sides:
         return "configuration" in sides
-    by_name = _side_of(key)
-    if by_name is not None:
-        return by_name == "configuration"
+    if plain_name(key) in SYNONYMS["instance"]:
+        return False
+    if plain_name(key) in SYNONYMS["configuration"]:
+        return True
     rows, others = (
         sum(FILE.search(name) is not None for name in side) / len(side) for side in (names, columns)
     )
@@ -195,15 +194,6 @@ def _turned_round(key: str, names: Sequence[str], columns: Sequence[str], readin
             f'"instance={key:.60}" or --columns "configuration={key:.60}".'
         )
     return False
-
-
-def _side_of(key: str) -> str | None:
-    """What the name of the column of names says that rows are."""
-    for role in ("instance", "configuration"):
-        if plain_name(key) in SYNONYMS[role]:
-            return role
-    sides = [role for role in ("instance", "configuration") if WORDS[role] & words_of(key)]
-    return sides[0] if len(sides) == 1 else None
 
 
 def _cells(column: Column, name: str) -> FloatArray:

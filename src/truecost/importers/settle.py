@@ -1,0 +1,174 @@
+"""What the caller adds to every log: range, penalty, default, families, unit."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truecost.arrays import floats
+from truecost.errors import InputError, counted, did_you_mean
+from truecost.importers.recorded import charge, turned
+from truecost.matrix.cost_matrix import CostMatrix
+from truecost.matrix.log import Log
+from truecost.matrix.reading import Reading
+from truecost.runs import NO_STATUS, Caveat
+
+
+def of_array(source: Any, reading: Reading) -> Log:
+    """Costs without names: configurations × instances, or with runs as the third axis."""
+    try:
+        costs = floats(source)
+    except (TypeError, ValueError):
+        raise InputError("The array holds no numbers, or lists of different lengths.") from None
+    if costs.ndim not in (2, 3) or 0 in costs.shape:
+        raise InputError(
+            f"The array has the shape {costs.shape}. Give configurations × instances, or "
+            "configurations × instances × runs."
+        )
+    names = [
+        [f"{what}-{number:0{len(str(size - 1))}d}" for number in range(size)]
+        for what, size in zip(("configuration", "instance"), costs.shape, strict=False)
+    ]
+    costs = np.where(np.isposinf(costs), np.inf, costs).reshape(*costs.shape[:2], -1)
+    return _charged(costs, None, names, reading)
+
+
+def changed(log: Log, reading: Reading) -> Log:
+    """A log whose costs are settled, with the range or penalty that the caller gives."""
+    asked = {
+        "objective": reading.objective is not None,
+        "columns": bool(reading.columns),
+        "steps-are": reading.steps_are is not None,
+        "maximise": reading.maximise is not None and log.tool != "table",
+    }
+    if surplus := [name for name, given in asked.items() if given]:
+        raise InputError(
+            f"These runs have their costs already. Leave out --{surplus[0]}, or give it with the "
+            "log that they came from."
+        )
+    runs = log.runs
+    if runs.cutoff is not None and runs.par is not None:
+        return _with_penalty(log, runs.cutoff, runs.par, reading)
+    values = (reading.low, reading.high, reading.cutoff, reading.par, reading.maximise)
+    if all(value is None for value in values):
+        return log
+    if reading.cutoff is None and reading.maximise is None:
+        # What is known of the range stays, where nothing else is said.
+        low, high = (None if np.isinf(end) else end for end in (runs.low, runs.high))
+        reading = replace(
+            reading,
+            low=low if reading.low is None else reading.low,
+            high=high if reading.high is None else reading.high,
+        )
+    first, *others = (_recharged(part, reading) for part in (runs, log.test) if part is not None)
+    return log.replace(
+        runs=first.runs,
+        test=others[0].runs if others else None,
+        caveats=(*log.caveats, *first.caveats),
+        cost_unit=first.cost_unit or log.cost_unit,
+        maximised=log.maximised or first.maximised,
+    )
+
+
+def _with_penalty(log: Log, cutoff: float, par: float, reading: Reading) -> Log:
+    """The log of running times with another penalty of failed runs."""
+    wanted = par if reading.par is None else reading.par
+    ends = (reading.low, reading.high)
+    if reading.cutoff not in (None, cutoff) or ends not in ((None, None), (0.0, wanted * cutoff)):
+        raise InputError(
+            f"These runs have the cutoff {cutoff:g} s. Leave out --cutoff, --low and --high; --par "
+            "changes the penalty."
+        )
+    if wanted == par:
+        return log
+    parts = {
+        name: part.replace(
+            costs=np.where(part.failed, wanted * cutoff, part.costs),
+            par=wanted,
+            low=0.0,
+            high=wanted * cutoff,
+        )
+        for name, part in (("runs", log.runs), ("test", log.test))
+        if part is not None
+    }
+    return log.replace(**parts, cost_unit=f"PAR{wanted:g} s")
+
+
+def _recharged(matrix: CostMatrix, reading: Reading) -> Log:
+    names = (matrix.configurations, matrix.instances)
+    log = _charged(matrix.costs, matrix.statuses, names, reading)
+    return log.replace(runs=log.runs.replace(seeds=matrix.seeds, families=matrix.families))
+
+
+def _charged(costs: Any, statuses: Any, names: Sequence[Sequence[str]], reading: Reading) -> Log:
+    """The log of costs laid out as a matrix, charged as the caller says."""
+    values, caveats = costs.ravel(), list[Caveat]()
+    unknown = np.full(values.size, NO_STATUS, dtype=np.int8)
+    codes = unknown if statuses is None else statuses.ravel()
+    ends = reading
+    if reading.maximise:
+        values, ends, caveats = turned(values, reading, "score")
+    charged = charge(values, codes, ends)
+    known = charged.statuses.reshape(costs.shape)
+    return Log(
+        runs=CostMatrix(
+            charged.costs.reshape(costs.shape),
+            names[0],
+            names[1],
+            charged.low,
+            charged.high,
+            statuses=None if (known == NO_STATUS).all() else known,
+            cutoff=charged.cutoff,
+            par=charged.par,
+        ),
+        cost_unit=charged.unit,
+        maximised=bool(reading.maximise),
+        caveats=(*caveats, *charged.caveats),
+    )
+
+
+def settled(log: Log, reading: Reading, path: str) -> Log:
+    """The log with the default, the families and the unit that the caller names."""
+    known = {*log.runs.configurations, *(log.test.configurations if log.test else ())}
+    if reading.default is not None and reading.default not in known:
+        raise InputError(
+            f"No configuration is called {reading.default!r:.60}."
+            f"{did_you_mean(reading.default, known)} --default names one with runs."
+        )
+    log = _without_strangers(log, known)
+    log = log.replace(
+        path=path or log.path,
+        reading=reading,
+        default=reading.default or log.default,
+        cost_unit=reading.cost_unit or log.cost_unit,
+    )
+    families = reading.families
+    # A column of the table is read with it.
+    of_column = log.runs.families is not None and isinstance(families, str)
+    if families is None or (of_column and not Path(str(families)).is_file()):
+        return log
+    from truecost.matrix.families import families_of
+
+    parts = {
+        name: part.replace(families=families_of(part.instances, families))
+        for name, part in (("runs", log.runs), ("test", log.test))
+        if part is not None
+    }
+    return log.replace(**parts)
+
+
+def _without_strangers(log: Log, known: set[str]) -> Log:
+    """The log without a default, a winner or steps that have no runs in it."""
+    caveats, changes = list(log.caveats), dict[str, None]()
+    for role, what in (("default", "default"), ("incumbent", "winner")):
+        name = getattr(log, role)
+        if name is not None and name not in known:
+            caveats.append(Caveat("no runs", f"The log's {what}, {name:.60}, has no runs in it."))
+            changes[role] = None
+    steps = tuple(step for step in log.steps if step.configuration in known)
+    if lost := len(log.steps) - len(steps):
+        sentence = f"Left out: {counted(lost, 'earlier winner')} without runs."
+        caveats.append(Caveat("left out", sentence))
+    return log.replace(**changes, steps=steps, caveats=tuple(caveats))
