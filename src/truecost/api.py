@@ -180,31 +180,28 @@ def compare(
     >>> tc.compare("kissat:default", "kissat:11").exit_code
     0
     """
-    from truecost.judge.comparing import paired_log
+    from truecost.matrix.pairing import pair_logs
 
-    logs = []
-    for runs in (old, new):
-        source, name = _named(runs)
-        log = import_runs(source, reading, **options)
-        logs.append((log, name))
-    log = paired_log(logs[0], logs[1], common=common)
+    sources, names = zip(*(_named(runs) for runs in (old, new)), strict=True)
+    logs = [import_runs(source, reading, **options) for source in sources]
+    log = pair_logs(logs[0], logs[1], names, common=common)
+    # Mean cost and runs won share δ where either of them can make NEW fail.
     share = delta if margin is not None else delta / 2
-    question = Question(
-        configuration=log.incumbent, basis="fixed before", margin=margin, delta=share
-    )
+    basis = None if log.adaptive else "fixed before"
+    question = Question(configuration=log.incumbent, basis=basis, margin=margin, delta=share)
     return Comparison(assessment=assess(log, question))
 
 
 def _named(runs: Any) -> tuple[Any, str | None]:
     """A source, and the configuration that is named behind it: FILE:NAME."""
-    from truecost.examples import names as examples
+    from truecost.examples import example_names
 
     if not isinstance(runs, str | os.PathLike):
         return runs, None
-    text = os.fspath(runs)
+    text, known = os.fspath(runs), example_names()
     # The longest file that exists; names and paths may have colons themselves.
     for end in [len(text), *(at for at in range(len(text) - 1, 0, -1) if text[at] == ":")]:
-        if Path(text[:end]).exists() or text[:end] in examples():
+        if Path(text[:end]).exists() or text[:end] in known:
             return text[:end], text[end + 1 :] or None
     return text, None
 
@@ -243,7 +240,7 @@ def reproduce(runs: Any, folder: PathLike, **options: Any) -> "Reproduction":
     from truecost.paper.reproduce import reproduce as reproduced
 
     log = import_runs(runs)
-    return reproduced(log.runs, Path(folder), **options)
+    return reproduced(log, Path(folder), **options)
 
 
 def gather(scenario: Any, journal: PathLike, **options: Any) -> "Gathered":

@@ -1,0 +1,107 @@
+"""`truecost configure`: search for a better configuration, and test it on held-out instances."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truecost.cli.campaigns import execution, journal_path, read_scenario
+from truecost.cli.options import (
+    All,
+    Budget,
+    Dask,
+    Journal,
+    Json,
+    NoPin,
+    Quiet,
+    ScenarioFile,
+    Workers,
+    with_records,
+)
+from truecost.cli.printing import print_json, print_text
+from truecost.errors import InputError
+from truecost.judge.question import Question
+
+if TYPE_CHECKING:
+    from truecost.running.scenario import Scenario
+
+
+@with_records
+def command(
+    scenario: ScenarioFile,
+    question: Annotated[Question, ("configuration", "default", "basis", "candidates", "seed")],
+    budget: Budget = None,
+    journal: Journal = None,
+    runs: Annotated[
+        int, typer.Option("--runs", help="Most runs of a configuration on an instance.", min=1)
+    ] = 5,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--start", help="Try these first: a file of configurations, or an earlier log."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the search; the scenario's.", min=0)
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    no_pin: NoPin = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on although the first runs all fail.")
+    ] = False,
+    all_: All = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Search on some of the instances, then test the winner against the default on the others.
+
+    Rerun the same command to resume; a larger budget continues the search and tests again.
+    """
+    from truecost.campaigns.configure import configure
+    from truecost.cli.terminal import print_assessment
+    from truecost.show.sections import search_summary
+
+    read = read_scenario(scenario, quiet)
+    path = journal_path(journal, read.name, "-search")
+    first = [] if start is None else _starts(start, read)
+    with execution(
+        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet
+    ) as how:
+        configured = configure(
+            read,
+            path,
+            budget=budget,
+            runs=runs,
+            start=first,
+            seed=seed,
+            primary=question.primary,
+            margin=question.margin,
+            sampled="family" if question.sampled == "family" else "instance",
+            delta=question.delta,
+            **how,
+        )
+    if json:
+        print_json({"schema": 2, **configured.to_dict()})
+        return
+    print_text(search_summary(configured))
+    print_text("")
+    print_assessment(configured.assessment, everything=all_)
+
+
+def _starts(path: Path, scenario: "Scenario") -> Any:
+    """The configurations of a file, or an earlier log."""
+    from truecost import api
+    from truecost.space.listed import read_configurations
+
+    listed: InputError | None = None
+    # What is no file of configurations may be a log.
+    if path.is_file():
+        try:
+            return read_configurations(path, scenario.space)
+        except InputError as error:
+            listed = error
+    try:
+        return api.import_runs(path)
+    except InputError as error:
+        raise listed or error from error
