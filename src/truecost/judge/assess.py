@@ -19,7 +19,7 @@ from truecost.judge.assessment import (
     Statement,
 )
 from truecost.judge.costs import Costs, costs_of, instance_means, mean_of_rows, units_of
-from truecost.judge.evidence import Evidence, gather_evidence, unit_of
+from truecost.judge.evidence import Evidence, gather_evidence, is_tested, unit_of
 from truecost.judge.likeness import likeness
 from truecost.judge.question import Question
 from truecost.judge.statements import (
@@ -65,10 +65,10 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     evidence = gather_evidence(log, question, winner, rival)
     caveats = _caveats(log, costs, default)
     if isinstance(evidence, Evidence):
+        caveats += _evidence_caveats(log, evidence)
         found, condition = likeness(evidence, winner, rival, question.seed)
         caveats += [found] if found is not None else []
         evidence = replace(evidence, condition=evidence.condition or condition)
-        caveats += _evidence_caveats(log, evidence)
     statements, same, ladder = _judged(log, question, evidence, winner, rival)
     grade = _grade(evidence, statements, same)
     condition = evidence.condition if isinstance(evidence, Evidence) else None
@@ -94,8 +94,8 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
 
 def _as_recorded(log: Log, question: Question) -> Question:
     """The question with what the plan fixed in advance."""
-    tested = log.test is not None and question.basis in (None, "test")
-    plan = log.test_plan if tested else log.plan
+    winner = question.configuration or log.incumbent or ""
+    plan = log.test_plan if is_tested(log, question, winner) else log.plan
     if plan is None:
         return question
     usual = Question()
@@ -364,7 +364,7 @@ def _evidence_caveats(log: Log, evidence: Evidence) -> list[Caveat]:
     table, plan = (log.test, log.test_plan) if evidence.source == "test" else (log.runs, log.plan)
     assert table is not None  # noqa: S101 - the evidence comes from it
     if evidence.condition is not None:
-        caveats.append(Caveat("condition", f"The guarantees hold {evidence.condition}."))
+        caveats.append(Caveat("condition", evidence.condition))
     if evidence.source == "test" and log.runs is not table:
         left_out = len(table.instances) - len(evidence.runs.instances)
         if plan is None and left_out:

@@ -29,8 +29,10 @@ from truecost.matrix.log import Sampled
 from truecost.matrix.pairing import unknown_to
 from truecost.runs import NO_INSTANCE, NO_SEED
 
-NOT_TUNED: Final = "if not tuned on these instances"
-UNEVEN: Final = "if missing runs have nothing to do with costs"
+NOT_TUNED: Final = (
+    "The guarantees hold only if the configurations were not tuned on these instances."
+)
+UNEVEN: Final = "The guarantees hold only if missing runs have nothing to do with costs."
 # How people call the folds of a cross-validation.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 VALIDATE: Final = "Run the winner and the default on new instances with `truecost validate`."
@@ -67,7 +69,7 @@ class Evidence:
     share
         The share of δ that these runs may use.
     condition
-        An assumption that the log does not confirm; None: unconditional.
+        An assumption that the log does not confirm, as a sentence; None: unconditional.
     """
 
     runs: CostMatrix
@@ -111,9 +113,7 @@ def gather_evidence(
     winner, default
         Whom statements are about.
     """
-    tested = question.basis == "test" or (
-        question.basis is None and question.candidates is None and log.test is not None
-    )
+    tested = is_tested(log, question, winner)
     table, plan = (log.test, log.test_plan) if tested else (log.runs, log.plan)
     if table is None:
         return Refusal(reason="There are no runs on fresh instances.", way_out=VALIDATE)
@@ -155,6 +155,15 @@ def gather_evidence(
         watched=part.watched,
         share=1.0 if plan is None else plan.share,
         condition=None if tested else _condition(log, question, part.runs),
+    )
+
+
+def is_tested(log: Log, question: Question, winner: str) -> bool:
+    """Whether test runs decide: where the winner has some, unless the question says otherwise."""
+    if question.basis is not None or question.candidates is not None:
+        return question.basis == "test"
+    return log.test is not None and (
+        winner in log.test.configurations or winner not in log.runs.configurations
     )
 
 

@@ -13,14 +13,13 @@ from truecost.judge.evidence import Evidence
 from truecost.matrix.families import FOLDER, candidate_groupings
 from truecost.runs import Caveat
 
-ALIKE: Final = "if these instances are independent"
 NOUNS: Final = {"family": "families", FOLDER: "folders", "prefix": "first letters of the names"}
 
 
 def likeness(
     evidence: Evidence, winner: str, default: str | None, seed: int
 ) -> tuple[Caveat | None, str | None]:
-    """A caveat on instances that are alike, and the condition this puts on the verdict."""
+    """A caveat on instances that are alike, which is a condition of the verdict, too."""
     from truecost.stats.grouping import alike
 
     if evidence.sampled != "instance" or evidence.units < 3:
@@ -53,7 +52,7 @@ def likeness(
         else (f"--families {found.grouping} --sampled family")
     )
     sentence = (
-        f"Instances are alike within {found.groups} {NOUNS[found.grouping]}, so there are fewer "
-        f"independent ones than it seems. Judge by groups: {way_out}."
+        f"Instances cost alike within {found.groups} {NOUNS[found.grouping]}, so the guarantees do "
+        f"not hold for them as independent. Judge by groups: {way_out}."
     )
-    return Caveat("alike", sentence), ALIKE
+    return Caveat("alike", sentence), sentence

@@ -16,7 +16,8 @@ from truecost.matrix.log import Sampled
 from truecost.stats import approximate, ladder, quantities
 from truecost.stats.quantities import Numbers, Runs, Scale, limits
 
-UNKNOWN: Final = "Without a range of costs no limit of a mean is guaranteed."
+# Times below this part of the cutoff are not told apart in a median speed-up.
+SHORTEST: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -338,8 +339,10 @@ def comparisons(pair: Pair, margin: float | None) -> list[Statement]:
         made.append(comparison(pair, quantities.solved_difference(ours, theirs, scale)))
     if pair.timed:
         if pair.families is None and not pair.watched:
-            numbers = quantities.median_speed_up(ours, theirs, scale)
-            made.append(comparison(pair, numbers, shift=quantities.CLOCK))
+            # With very short cutoffs a hundredth of a second is no short time.
+            clock = min(quantities.CLOCK, (scale.cutoff or 1.0) / SHORTEST)
+            numbers = quantities.median_speed_up(ours, theirs, scale, clock)
+            made.append(comparison(pair, numbers, shift=clock))
         numbers = quantities.geometric_speed_up(ours, theirs, scale)
         made.append(comparison(pair, numbers, shift=quantities.shift_of(scale)))
     return made
