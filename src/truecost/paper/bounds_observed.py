@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from truecost.arrays import FloatArray
 from truecost.matrix import CostMatrix
 from truecost.paper.fit import Kind
 from truecost.stats import bounds
@@ -33,7 +34,7 @@ def with_bounds(
     sizes = even_sizes(rows["n"].to_numpy(), rows["k"].to_numpy())
     m = table["m"].to_numpy() if varied else int(table["m"].iloc[0])
 
-    def epsilon(form: bounds.Form, of_best: bool) -> object:
+    def epsilon(form: bounds.Form, of_best: bool) -> FloatArray:
         bound = bounds.finite(
             allocation=sizes,
             components=components[best] if of_best else components,

@@ -1,7 +1,7 @@
 """What the paper's experiments claim, judged on the results of one matrix: a function for each.
 
-`judge` takes the tables of `exact.estimator_table`, `sweeps.compare_estimators` and
-`sweeps.sweep`, the last with the columns of `bounds_observed.with_bounds`.
+`exact` is a table of `exact.estimator_table`, `simulated` one of `sweeps.compare_estimators`, and
+`sweeps` has those of `sweeps.sweep`, with the columns of `bounds_observed.with_bounds`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecost.arrays import FloatArray
 from truecost.paper import fit
 from truecost.paper.fit import LETTERS, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    Sweeps = Mapping[Kind, pd.DataFrame]
 
 SAYS = {
     "best": "S* is the best of the three estimators at every K and N.",
@@ -62,10 +63,9 @@ class Claim:
 
 
 def judge(
-    *,
-    exact: "pd.DataFrame | None" = None,
-    simulated: "pd.DataFrame | None" = None,
-    sweeps: "Mapping[Kind, pd.DataFrame] | None" = None,
+    exact: "pd.DataFrame | None",
+    simulated: "pd.DataFrame | None",
+    sweeps: "Sweeps",
     delta: float = 0.05,
 ) -> tuple[Claim, ...]:
     """The claims that these tables can judge, in the paper's order."""
@@ -75,8 +75,7 @@ def judge(
         claims += [claim(exact) for claim in (small_n, converges, similar_at_other_k)]
     if sweeps:
         claims.append(fits_follow(sweeps))
-        if "n" in sweeps:
-            claims.append(steady_from_half(sweeps["n"]))
+        claims += [steady_from_half(sweeps["n"])] if "n" in sweeps else []
         claims += [selection_alike(sweeps), bounds_hold(sweeps, delta)]
     return tuple(claims)
 
@@ -87,30 +86,27 @@ def best_estimator(exact: "pd.DataFrame", simulated: "pd.DataFrame") -> Claim:
     if not squared.to_numpy().any():
         return _open("best")
     lost = squared.mul(1 + EQUAL).lt(squared["even"], axis=0).any(axis=1)
-    absolute, error = _by_estimator(simulated, "absolute"), _by_estimator(simulated, "se")
-    # A rival that is lower by chance at one of hundreds of points refutes nothing.
-    apart = APART * np.hypot(error.to_numpy(), error[["even"]].to_numpy())
-    worse = (absolute[["even"]].to_numpy() - absolute.to_numpy() > apart).any(axis=1)
-    largest = squared.loc[squared.index.get_level_values("k").max()]
-    excess = np.sqrt(largest.div(largest["even"], axis=0)) - 1
-    k = squared.index.get_level_values("k").max()
-    ends = {float(n / k): excess.loc[n].drop("even").to_dict() for n in excess.index[[0, -1]]}
-    gaps = "; ".join(
-        f"at N = {ratio:.3g}K " + ", ".join(f"{NAMES[name]} {x:+.1%}" for name, x in gap.items())
-        for ratio, gap in ends.items()
+    absolute, error = (_by_estimator(simulated, column) for column in ("absolute", "se"))
+    ahead = absolute[["even"]].to_numpy() - absolute.to_numpy()
+    # A rival that is ahead by chance at one of hundreds of points refutes nothing.
+    worse = (ahead > APART * np.hypot(error.to_numpy(), error[["even"]].to_numpy())).any(axis=1)
+    _, largest = _at_largest_k(exact)
+    excess = largest.drop(columns="even").div(largest["even"], axis=0) ** 0.5 - 1
+    first, last = (
+        {NAMES[str(name)]: float(x) for name, x in excess.iloc[i].items()} for i in (0, -1)
     )
+    gaps = (f"{name} {x:+.1%} and {last[name]:+.1%}" for name, x in first.items())
     return _claim(
         "best",
         _graded(not (lost.any() or worse.any()), lost.mean() <= 0.5),
-        f"The exact mean squared error of S* is the lowest or equal at {(~lost).sum()} of "
-        f"{lost.size} points (K, N). In simulated absolute error a rival is better by more than "
-        f"{APART:g} standard errors at {worse.sum()} of {worse.size}. Root mean squared error "
-        f"above that of S* at K = {k}: {gaps}.",
+        f"The exact mean squared error of S* is the lowest at {(~lost).sum()} of {lost.size} "
+        f"points (K, N). In simulated absolute error a rival is ahead by more than {APART:g} "
+        f"standard errors at {worse.sum()} of {worse.size}. Root mean squared error above that of "
+        f"S* at the smallest and largest N: {', '.join(gaps)}.",
         points=lost.size,
         lost=int(lost.sum()),
-        simulated=worse.size,
         simulated_lost=int(worse.sum()),
-        excess=ends,
+        excess=[first, last],
     )
 
 
@@ -118,21 +114,18 @@ def small_n(exact: "pd.DataFrame") -> Claim:
     """The advantage of S* is largest at small N. Over S° it is across·(1 − 1/N)/K up to N = K:
     nothing at N = 1, about across/K at N = K, then falling like 1/N.
     """
-    k, squared = _at_largest_k(exact)
-    peaks = {}
-    for name in squared.columns.intersection(["concentrated", "scattered"]):
-        gain = squared[name] - squared["even"]
-        if gain.max() > EQUAL * squared["even"].max():
-            peaks[str(name)] = float(gain.idxmax() / k)
-    if not peaks:
+    _, squared = _at_largest_k(exact)
+    gains = squared.sub(squared["even"], axis=0)[["concentrated", "scattered"]]
+    gains = gains.loc[:, gains.max() > EQUAL * squared["even"].max()]
+    if gains.empty:
         return _open("small N")
-    first = squared.index[0] / k
-    places = (f"over {NAMES[name]} at N = {peak:.3g}K" for name, peak in peaks.items())
+    peaks = {NAMES[str(name)]: float(peak) for name, peak in gains.idxmax().items()}
+    places = ", ".join(f"over {name} at N = {peak:.3g}K" for name, peak in peaks.items())
     return _claim(
         "small N",
-        _all(peak == first for peak in peaks.values()),
-        f"At K = {k} the advantage in mean squared error is largest {', '.join(places)}; the "
-        f"smallest N is {first:.3g}K.",
+        _all(peak == squared.index[0] for peak in peaks.values()),
+        f"The advantage in mean squared error is largest {places}; the smallest N is "
+        f"{squared.index[0]:.3g}K.",
         largest_at=peaks,
     )
 
@@ -141,21 +134,20 @@ def converges(exact: "pd.DataFrame") -> Claim:
     """All errors converge to 0; by Lemma 2, that of S* converges to across/K + V/T."""
     k, squared = _at_largest_k(exact)
     first, last = float(squared["even"].iloc[0]), squared.iloc[-1]
-    if first <= 0:
+    if last.min() <= 0:
         return _open("converges")
-    even = exact[(exact["estimator"] == "even") & (exact["k"] == k) & (exact["n"] % k == 0)]
     # Σnᵢ²/N² is 1/K where K divides N. `across` may be negative, an error not.
-    limit = max(0.0, float((even["across"] + even["floor"]).iloc[-1]))
-    left = float(np.sqrt(limit / first))
-    apart = float(np.sqrt(last.max() / last.min()) - 1) if last.min() > 0 else float("nan")
+    even = exact[(exact["estimator"] == "even") & (exact["k"] == k) & (exact["n"] % k == 0)]
+    limit = max(0.0, float((even["across"] + even["floor"]).iloc[-1])) ** 0.5
+    left, apart = limit / first**0.5, float((last.max() / last.min()) ** 0.5 - 1)
     return _claim(
         "converges",
         _graded(left <= GONE, apart <= TOGETHER),
-        f"However many runs, a root mean squared error of {np.sqrt(limit):.4g} remains at K = {k}, "
-        f"{left:.0%} of that of S* at N = {squared.index[0] / k:.3g}K: it comes from the choice of "
-        f"training and test instances. At N = {squared.index[-1] / k:.3g}K the estimators differ "
-        f"by up to {_written(apart, '.1%')}.",
-        limit=float(np.sqrt(limit)),
+        f"However many runs, a root mean squared error of {limit:.4g} remains at K = {k}, "
+        f"{left:.0%} of that of S* at the smallest N: it comes from the choice of training and "
+        f"test instances. At N = {squared.index[-1]:.3g}K the estimators differ by up to "
+        f"{apart:.1%}.",
+        limit=limit,
         left=left,
         apart=apart,
     )
@@ -163,14 +155,13 @@ def converges(exact: "pd.DataFrame") -> Claim:
 
 def similar_at_other_k(exact: "pd.DataFrame") -> Claim:
     """The order of the estimators at r₁ = 0.5 is that at every other r₁."""
-    squared = _by_estimator(exact, "squared")
+    squared = _by_estimator(exact, "squared").drop(columns="pairs")
     sizes = squared.index.get_level_values("k").unique()
     if not squared.to_numpy().any() or len(sizes) < 2:
         return _open("similar")
-    table = squared.drop(columns="pairs", errors="ignore")
-    errors = table.to_numpy().reshape(len(sizes), -1, table.shape[1])
+    errors = squared.to_numpy().reshape(len(sizes), -1, squared.shape[1])
     # Which of two estimators is better, for every pair at every point (K, N).
-    difference = errors[..., :, np.newaxis] - errors[..., np.newaxis, :]
+    difference = errors[..., np.newaxis, :] - errors[..., np.newaxis]
     signs = np.sign(difference) * (np.abs(difference) > EQUAL * errors[..., np.newaxis])
     same = (signs == signs[-1]).all(axis=(2, 3))[:-1]
     return _claim(
@@ -183,33 +174,30 @@ def similar_at_other_k(exact: "pd.DataFrame") -> Claim:
     )
 
 
-def fits_follow(sweeps: "Mapping[Kind, pd.DataFrame]") -> Claim:
+def fits_follow(sweeps: "Sweeps") -> Claim:
     """The curves that Theorem 2 suggests follow the uniform error."""
     fits = {kind: fit.curve(table[kind], table["uniform"], kind) for kind, table in sweeps.items()}
-    listing = "; ".join(
-        f"against {LETTERS[kind]} {_written(curve.r_squared, '.4f')}, largest gap "
-        f"{_written(curve.gap, '.0%')} of the range"
-        for kind, curve in fits.items()
-    )
+    r_squared = {kind: curve.r_squared for kind, curve in fits.items()}
+    gap = {kind: curve.gap for kind, curve in fits.items()}
     return _claim(
         "fits",
-        _all(_at_least(curve.r_squared, FOLLOWS) for curve in fits.values()),
-        f"R² {listing}. {FOLLOWS:g} counts as following.",
-        r_squared={kind: curve.r_squared for kind, curve in fits.items()},
-        gap={kind: curve.gap for kind, curve in fits.items()},
+        _all(_at_least(value, FOLLOWS) for value in r_squared.values()),
+        f"R² {_listed(r_squared, '.4f')}; {FOLLOWS:g} counts as following. Largest gap, as a share "
+        f"of the errors' range: {_listed(gap, '.0%')}.",
+        r_squared=r_squared,
+        gap=gap,
     )
 
 
 def steady_from_half(table: "pd.DataFrame") -> Claim:
-    """The uniform error is very low and stable from about N = K/2."""
+    """The uniform error is very low and stable from about N = K/2 on."""
     n, errors, k = table["n"].to_numpy(), table["uniform"].to_numpy(), int(table["k"].iloc[0])
     if not errors[-1] > 0:
         return _open("steady")
     half = int(np.abs(n - k / 2).argmin())
     above = float(errors[half] / errors[-1] - 1)
     # The first N from which the error stays in the band.
-    outside = np.flatnonzero(errors > errors[-1] * (1 + STEADY))
-    first = int(n[0] if outside.size == 0 else n[min(outside[-1] + 1, n.size - 1)])
+    first = int(n[np.flatnonzero(np.append(True, errors > errors[-1] * (1 + STEADY)))[-1]])
     return _claim(
         "steady",
         _graded(above <= STEADY, above <= NEARLY),
@@ -217,60 +205,47 @@ def steady_from_half(table: "pd.DataFrame") -> Claim:
         f"{errors[-1]:.4g} at N = {n[-1]}. It stays within {STEADY:.0%} of its last value from "
         f"N = {first} = {first / k:.2g}K on.",
         above=above,
-        steady_from=first,
-        steady_ratio=first / k,
+        steady_from=first / k,
     )
 
 
-def selection_alike(sweeps: "Mapping[Kind, pd.DataFrame]") -> Claim:
+def selection_alike(sweeps: "Sweeps") -> Claim:
     """What holds for the uniform error holds for that of the selected configuration."""
-    fitted, correlation, share = {}, {}, {}
+    r_squared, correlation, share = {}, {}, {}
     for kind, table in sweeps.items():
-        selection, uniform = table["selection"].to_numpy(), table["uniform"].to_numpy()
-        fitted[kind] = fit.curve(table[kind], selection, kind).r_squared
-        correlation[kind] = _correlation(selection, uniform)
-        share[kind] = float(selection[-1] / uniform[-1]) if uniform[-1] > 0 else float("nan")
-    listing = "; ".join(
-        f"against {LETTERS[kind]} R² {_written(fitted[kind], '.3f')}, correlation with the uniform "
-        f"error {_written(correlation[kind], '.3f')}"
-        for kind in fitted
-    )
+        r_squared[kind] = fit.curve(table[kind], table["selection"], kind).r_squared
+        # NaN where one of the two does not vary.
+        correlation[kind] = float(table["selection"].corr(table["uniform"]))
+        share[kind] = float(table["selection"].iloc[-1] / (table["uniform"].iloc[-1] or np.nan))
     return _claim(
         "selection",
-        _all(_at_least(min(fitted[kind], correlation[kind]), CONSIDERABLE) for kind in fitted),
-        f"{listing[:1].upper()}{listing[1:]}. {CONSIDERABLE:g} of both counts. With all runs the "
-        f"selection error is {_written(next(iter(share.values())), 'z.0%')} of the uniform error.",
-        r_squared=fitted,
+        _all(_at_least(min(r_squared[kind], correlation[kind]), CONSIDERABLE) for kind in sweeps),
+        f"R² {_listed(r_squared, '.3f')}; correlation with the uniform error "
+        f"{_listed(correlation, '.3f')}; {CONSIDERABLE:g} of both counts. At the largest values it "
+        f"is this share of the uniform error: {_listed(share, 'z.1%')}.",
+        r_squared=r_squared,
         correlation=correlation,
         share=share,
     )
 
 
-def bounds_hold(sweeps: "Mapping[Kind, pd.DataFrame]", delta: float) -> Claim:
+def bounds_hold(sweeps: "Sweeps", delta: float) -> Claim:
     """Theorem 2 (Bennett's form, plug-in variances) lies above the uniform error of 1 − delta of
     the splits.
     """
     above, points, factors = 0, 0, {}
     for kind, table in sweeps.items():
-        if "bound" not in table:
-            return _open("bounds", "Theorem 2 needs the range of costs. Give low and high.")
-        seen, bound = table["uniform_q"].to_numpy(), table["bound"].to_numpy()
-        # With one run a cell, variances are unknown and Theorem 2 promises nothing.
-        known = np.isfinite(bound)
-        above, points = above + int((seen > bound)[known].sum()), points + int(known.sum())
-        factors[kind] = float(bound[-1] / seen[-1]) if seen[-1] > 0 else float("nan")
-    if not points:
-        return _open("bounds", "Variances within instances need two runs on an instance.")
-    listing = ", ".join(
-        f"{_written(factor, '.1f')} at the largest {LETTERS[kind]}"
-        for kind, factor in factors.items()
-    )
+        if "bound" not in table or table["bound"].isna().all():
+            return _open("bounds", "Theorem 2 needs a range of costs and two runs on an instance.")
+        above += int((table["uniform_q"] > table["bound"]).sum())
+        points += int(table["bound"].notna().sum())
+        factors[kind] = float(table["bound"].iloc[-1] / (table["uniform_q"].iloc[-1] or np.nan))
     return _claim(
         "bounds",
         _graded(above == 0, above <= 0.05 * points),
         f"The error that {1 - delta:.0%} of the splits stay below exceeds the bound at {above} of "
-        f"{points} points. The bound is larger by a factor of {listing}. Plug-in, not guaranteed: "
-        "variances are estimated.",
+        f"{points} points. At the largest values the bound is larger by a factor of "
+        f"{_listed(factors, '.1f')}. Plug-in, not guaranteed: variances are estimated.",
         points=points,
         above=above,
         factors=factors,
@@ -283,18 +258,16 @@ def _by_estimator(table: "pd.DataFrame", column: str) -> "pd.DataFrame":
 
 
 def _at_largest_k(exact: "pd.DataFrame") -> "tuple[int, pd.DataFrame]":
-    """The largest K, and mean squared errors there by N and estimator."""
+    """The largest K, and mean squared errors there by N/K and estimator."""
     k = int(exact["k"].max())
-    return k, _by_estimator(exact, "squared").loc[k]
+    table = _by_estimator(exact[exact["k"] == k], "squared").droplevel("k")
+    return k, table.set_axis(table.index / k, axis=0)
 
 
-def _written(value: float, form: str) -> str:
-    return "–" if np.isnan(value) else format(value, form)
-
-
-def _correlation(a: FloatArray, b: FloatArray) -> float:
-    varies = np.ptp(a) > 0 and np.ptp(b) > 0
-    return float(np.corrcoef(a, b)[0, 1]) if varies else float("nan")
+def _listed(numbers: Mapping[Kind, float], form: str) -> str:
+    """Each with the letter of what was swept; a dash for what is no number."""
+    texts = {kind: "–" if np.isnan(x) else format(x, form) for kind, x in numbers.items()}
+    return ", ".join(f"{LETTERS[kind]} {text}" for kind, text in texts.items())
 
 
 def _at_least(value: float, least: float) -> bool | None:

@@ -66,8 +66,7 @@ def mean_squared_error(
     Parameters
     ----------
     matrix
-        At least one run of every configuration on every instance; all runs for "concentrated" and
-        "pairs".
+        As in `complete_costs`.
     estimator
         "even" (S*), "concentrated" (S†: all runs of one instance after another), "scattered" (S°:
         instances and runs with replacement), "pairs" (S° as distinct (instance, run) pairs), or an
@@ -77,10 +76,11 @@ def mean_squared_error(
     test
         T; half of the instances if not given.
     """
-    moments = _moments(matrix)
+    costs = complete_costs(matrix)
+    stored = costs.shape[2]
     if isinstance(estimator, Allocation):
         k, n = np.asarray(estimator.instances), np.asarray(estimator.runs)
-        _check_runs_per_instance(estimator.largest, moments.fewest)
+        _check_largest(estimator.largest, stored)
         q: FloatArray = np.asarray(estimator.sum_of_squares / n**2)
     else:
         check_choice("estimator", estimator, ESTIMATORS)
@@ -89,15 +89,20 @@ def mean_squared_error(
         k, n = np.broadcast_arrays(np.asarray(instances, np.int64), np.asarray(runs, np.int64))
         if k.size == 0 or k.min() < 1 or n.min() < 1:
             raise InputError("K and N must be at least 1. Give larger instances and runs.")
-        q = _concentration(estimator, k, n, matrix.shape[2], moments.fewest)
+        q = _concentration(estimator, k, n, stored)
     _, test = split_sizes(matrix.shape[1], int(k.max()), test)
+    # The matrix is the whole population here, so these are true values, not estimates.
+    spread = costs.mean(axis=2).var(axis=1, ddof=1)
+    noise = costs.var(axis=2, ddof=1).mean(axis=1) if stored > 1 else np.zeros_like(spread)
     q, n = q[..., np.newaxis], n[..., np.newaxis]
-    within = moments.within / n
+    within = noise / n
     if estimator == "scattered":
         # Drawn with replacement, two runs on an instance can be the same stored run.
-        within = within + moments.noise * (q - 1 / n)
-    parts = np.broadcast_arrays(moments.across * q, within, moments.spread / test)
-    return SquaredError(across=parts[0], within=parts[1], floor=parts[2])
+        within = within + noise / stored * (q - 1 / n)
+    across, within, floor = np.broadcast_arrays(
+        (spread - noise / stored) * q, within, spread / test
+    )
+    return SquaredError(across=across, within=within, floor=floor)
 
 
 def estimator_table(matrix: CostMatrix) -> "pd.DataFrame":
@@ -110,7 +115,7 @@ def estimator_table(matrix: CostMatrix) -> "pd.DataFrame":
 
     k, n = grid(matrix)
     parts = []
-    for estimator in defined_on(matrix):
+    for estimator in ESTIMATORS:
         error = mean_squared_error(matrix, estimator, instances=k, runs=n)
         columns = {"across": error.across, "within": error.within, "floor": error.floor}
         means = {name: values.mean(axis=-1).ravel() for name, values in columns.items()}
@@ -130,15 +135,8 @@ def grid(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
     k = sizes[sizes <= matrix.shape[1] // 2][:, np.newaxis]
     n = np.ceil(np.arange(1, 17) / 4 * k - 1e-9).astype(np.int64)
     # N/K is the same in every row, so a column is within the stored runs or not.
-    reached = (n <= k * int(matrix.counts().min())).all(axis=0)
-    n = n[:, reached]
+    n = n[:, (n <= k * complete_costs(matrix).shape[2]).all(axis=0)]
     return np.broadcast_to(k, n.shape).copy(), n
-
-
-def defined_on(matrix: CostMatrix) -> list[Estimator]:
-    """The estimators defined on the matrix: S† and distinct pairs need all runs everywhere."""
-    complete = int(matrix.counts().min()) == matrix.shape[2]
-    return [name for name in ESTIMATORS if complete or name in ("even", "scattered")]
 
 
 def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
@@ -150,8 +148,8 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     m = np.atleast_1d(np.asarray(sizes, dtype=np.int64))
     if m.min() < 1 or m.max() > configurations:
         raise InputError(f"m is {m.min()} to {m.max()}. Give values from 1 to {configurations}.")
-    # Logarithms, since binomial coefficients overflow from M = 1,030 on; from a table, since gammaln
-    # of every entry would take most of the time of a sweep.
+    # Logarithms, since binomial coefficients overflow from M = 1,030 on; from a table, since
+    # gammaln of every entry would take most of the time of a sweep.
     log_factorial = gammaln(np.arange(1, configurations + 2, dtype=np.float64))
     i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
 
@@ -176,78 +174,42 @@ def split_sizes(instances: int, train: int | None, test: int | None) -> tuple[in
     return train, test
 
 
-def check_complete(matrix: CostMatrix) -> None:
-    """Refuse a configuration without a run on some instance."""
-    missing = matrix.counts() == 0
-    if missing.any():
-        configuration, instance = np.argwhere(missing)[0]
+def complete_costs(matrix: CostMatrix) -> FloatArray:
+    """The costs, (M, P, R), without a gap: where runs are missing, the first R of each cell, as
+    many as every cell has.
+    """
+    costs, counts = matrix.exact_costs(), matrix.counts()
+    fewest = int(counts.min())
+    if fewest == 0:
+        configuration, instance = np.argwhere(counts == 0)[0]
         raise InputError(
             f"Configuration {matrix.configurations[configuration]!r} has no run on instance "
             f"{matrix.instances[instance]!r}. Select configurations that ran on all instances."
         )
+    if fewest == matrix.shape[2]:
+        return costs
+    order = np.argsort(np.isnan(costs), axis=2, kind="stable")[..., :fewest]
+    return np.take_along_axis(costs, order, axis=2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Moments:
-    """V, W, raw `across` = V − mean of s²/R and that mean, for every configuration."""
-
-    spread: FloatArray
-    within: FloatArray
-    across: FloatArray
-    noise: FloatArray
-    fewest: int
-
-
-def _moments(matrix: CostMatrix) -> _Moments:
-    """The matrix is the whole population here, so these are true values, not estimates."""
-    if matrix.shape[1] < 2:
-        raise InputError("There is only 1 instance. Give at least 2, to split them.")
-    check_complete(matrix)
-    costs, counts = matrix.exact_costs(), matrix.counts()
-    means = cell_means(costs, counts)
-    deviations = np.nan_to_num(costs - means[..., np.newaxis], nan=0.0)
-    variances = np.einsum("cir,cir->ci", deviations, deviations) / np.maximum(counts - 1, 1)
-    spread, noise = means.var(axis=1, ddof=1), (variances / counts).mean(axis=1)
-    return _Moments(
-        spread=spread,
-        within=variances.mean(axis=1),
-        across=spread - noise,
-        noise=noise,
-        fewest=int(counts.min()),
-    )
-
-
-def cell_means(costs: FloatArray, counts: IntArray) -> FloatArray:
-    """The mean cost of every configuration on every instance, (M, P)."""
-    if counts.min() == costs.shape[2]:
-        return np.asarray(costs.mean(axis=2))
-    return np.asarray(np.nansum(costs, axis=2) / counts)
-
-
-def _concentration(estimator: str, k: IntArray, n: IntArray, runs: int, fewest: int) -> FloatArray:
+def _concentration(estimator: Estimator, k: IntArray, n: IntArray, stored: int) -> FloatArray:
     """E Σnᵢ²/N² of an estimator on K instances with R stored runs each."""
-    if estimator == "even":
-        sizes = even_sizes(n, k)
-        _check_runs_per_instance(int(np.max(sizes.largest)), fewest)
-        return np.asarray(sizes.sum_of_squares / n**2)
     if estimator == "scattered":
         return (1 + (n - 1) / k) / n
-    if fewest < runs:
-        raise InputError(
-            f"Runs are missing, and {estimator!r} needs all {runs} everywhere. "
-            "Use 'even' or 'scattered'."
-        )
-    _check_runs_per_instance(int(np.ceil(n / k).max()), runs)
+    _check_largest(int(np.ceil(n / k).max()), stored)
+    if estimator == "even":
+        return np.asarray(even_sizes(n, k).sum_of_squares / n**2)
     if estimator == "concentrated":
-        return np.asarray(((n // runs) * runs**2 + (n % runs) ** 2) / n**2)
-    # n_i is hypergeometric: N of K·R pairs without replacement.
+        return np.asarray(((n // stored) * stored**2 + (n % stored) ** 2) / n**2)
+    # nᵢ is hypergeometric: N of K·R pairs without replacement.
     share = 1 / k
-    variance = n * share * (1 - share) * (k * runs - n) / np.maximum(k * runs - 1, 1)
+    variance = n * share * (1 - share) * (k * stored - n) / np.maximum(k * stored - 1, 1)
     return np.asarray(k * (variance + (n / k) ** 2) / n**2)
 
 
-def _check_runs_per_instance(largest: int, fewest: int) -> None:
-    if largest > fewest:
+def _check_largest(largest: int, stored: int) -> None:
+    if largest > stored:
         raise InputError(
-            f"N needs {largest} runs on an instance, and every cell has only {fewest}. Lower N."
+            f"{largest} runs on an instance are needed, and not every cell has more than {stored}. "
+            "Lower N."
         )

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from truecost.arrays import IntArray
-from truecost.errors import check_choice
 from truecost.paper import fit
 from truecost.paper.fit import FORMULAS, Kind
-from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, legend, log_if_wide
+from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, log_if_wide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +25,7 @@ SWEPT: dict[Kind, str] = {
 }
 # Curves of up to a thousand values need no more points.
 MOST_POINTS = 100
+BOUNDS: dict[Error, str] = {"uniform": "bounds", "selection": "bounds-selection"}
 LOOKS = {
     "even": ("S*: evenly over the instances", BLUE, "o", "-"),
     "concentrated": ("S†: all runs of one instance after another", ORANGE, "s", "--"),
@@ -53,7 +53,7 @@ def estimators(
     ax.set(xlabel="N/K, runs for each training instance", ylabel=f"absolute error ({unit})")
     ax.set_title(f"K = {simulated['k'].iloc[0]}, mean ± standard deviation over splits")
     ax.set_ylim(bottom=0)
-    legend(ax, columns=1)
+    ax.legend(fontsize=7.5)
     return ax
 
 
@@ -77,7 +77,7 @@ def error_curve(
     ax.set_title(
         "no variation to fit" if np.isnan(curve.r_squared) else f"R² = {curve.r_squared:.3f}"
     )
-    legend(ax, columns=1)
+    ax.legend(fontsize=7.5)
     return ax
 
 
@@ -105,7 +105,7 @@ def bounds(
         ax.plot(table[kind].to_numpy()[places], values, color=colour, linestyle=dash, label=label)
     if min(table[column].min() for column in lines) > 0:
         ax.set_yscale("log")
-    legend(ax, columns=1)
+    ax.legend(fontsize=7.5)
     return ax
 
 
@@ -113,8 +113,6 @@ def _panel(
     table: "pd.DataFrame", kind: Kind, error: Error, unit: str, ax: "Axes | None"
 ) -> "tuple[Axes, IntArray]":
     """The axes, labelled, and the rows to draw: evenly spaced on a logarithmic scale."""
-    check_choice("error", error, ("uniform", "selection"))
-    check_choice("kind", kind, SWEPT)
     ax = axes_of(ax)
     values = table[kind].to_numpy()
     wanted = np.geomspace(values[0], values[-1], MOST_POINTS)

@@ -38,11 +38,12 @@ def curve(values: ArrayLike, errors: ArrayLike, kind: Kind) -> Fit:
     if x.ndim != 1 or x.shape != y.shape:
         raise InputError(f"{x.size} values and {y.size} errors. Give one error for each value.")
     if not (np.isfinite(y).all() and (x >= 1).all()):
-        raise InputError("A curve needs finite errors at values of 1 or more. Leave out the others.")
+        raise InputError(
+            "A curve needs finite errors at values of 1 or more. Leave out the others."
+        )
     if np.unique(x).size < 4:
         raise InputError(
-            f"{np.unique(x).size} different values are too few for two parameters. "
-            "Give at least 4."
+            f"{np.unique(x).size} different values are too few for two parameters. Give at least 4."
         )
     # Linear in a and b, so least squares has one solution and needs no starting point.
     basis = _basis(x, kind)

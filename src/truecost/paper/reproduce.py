@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,17 +22,20 @@ from truecost.stats.variance import variance_components
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
-PARTS = ("estimators", "m", "n", "k")
+Tables = Mapping[str, "pd.DataFrame"]
 # Called with the current part and the share of all work that is done.
 Progress = Callable[[str, float], None]
+# How much work a table is, and how to compute it, telling finished splits.
+Job = tuple[float, Callable[[Callable[[int], None]], "pd.DataFrame"]]
+
+PARTS = ("estimators", "m", "n", "k")
 # Curves need four values, and half of the instances are for training.
 LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
 CAPTIONS = {
-    "estimators": "Figure 1: the estimators at K = P/2, mean ± standard deviation over splits",
-    "uniform": "Figure 2: uniform error against m, N and K, with fitted curves",
-    "selection": "Figure 3: selection error against m, N and K, with fitted curves",
+    "estimators": "Figure 1: the estimators at the largest K",
+    "uniform": "Figure 2: uniform error against m, N and K",
+    "selection": "Figure 3: selection error against m, N and K",
     "bounds": "Theorem 2 next to the uniform error",
     "bounds-selection": "Theorem 2 next to the selection error",
 }
@@ -43,6 +46,13 @@ FIGURES = {
     "selection": ("selection",),
     "bounds": ("bounds", "bounds-selection"),
 }
+METHODS = (
+    "A split draws training and test instances without replacement; the mean cost on the test "
+    "instances counts as the true cost. S* spreads runs evenly, S† makes all runs of one instance "
+    "after another, S° draws instances with replacement. Squared errors of the estimators are "
+    "closed forms. Absolute errors are simulated, each configuration with its own order of "
+    "instances and runs. All numbers are in `data/`."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,23 +74,20 @@ class Reproduction:
     """
 
     claims: tuple[claims.Claim, ...]
-    tables: "Mapping[str, pd.DataFrame]"
+    tables: Tables
     report: Path
     files: tuple[Path, ...]
     kept: tuple[str, ...]
 
     def summary(self) -> str:
-        """The verdicts, one in a line, and where the report is."""
+        """The verdicts, and where the report is."""
         lines = [f"{claim.verdict:<16} {claim.says}" for claim in self.claims]
         return "\n".join([*lines, f"Report: {self.report}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Claims with all numbers, and the files."""
-        return {
-            "claims": [asdict(claim) for claim in self.claims],
-            "report": str(self.report),
-            "files": [str(file) for file in self.files],
-        }
+        files = [str(file) for file in self.files]
+        return {"claims": [asdict(claim) for claim in self.claims], "files": files}
 
 
 def reproduce(
@@ -99,8 +106,8 @@ def reproduce(
     Parameters
     ----------
     source
-        A `CostMatrix`, a `Log`, or whatever `import_runs` reads: a path, a DataFrame, the name of
-        an example, the paper's `PM.npy`.
+        A `CostMatrix`, a `Log`, or whatever `import_runs` reads: the name of an example, a path,
+        the paper's `PM.npy`, a DataFrame.
     folder
         Where `report.md`, `data/` and `figures/` go. The same call continues an interrupted one.
     splits, seed
@@ -121,30 +128,39 @@ def reproduce(
     """
     log = _log(source)
     matrix, folder = log.runs, Path(folder)
-    _check_size(matrix)
-    wanted = tuple(part.lower() for part in (PARTS if only is None else only))
+    wanted = [part.lower() for part in only or PARTS]
     for part in wanted:
         check_choice("only", part, PARTS)
-    jobs = _jobs(matrix, wanted, splits=splits, seed=seed, delta=delta, workers=workers)
+    configurations, instances, _ = matrix.shape
+    if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
+        raise InputError(
+            f"{configurations} configurations on {instances} instances are too few to fit curves. "
+            f"Give at least {LEAST_CONFIGURATIONS} on {LEAST_INSTANCES}."
+        )
+    for name in ("data", "figures"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     report = folder / "report.md"
-    for place in ("data", "figures"):
-        (folder / place).mkdir(parents=True, exist_ok=True)
     # If the report exists, everything does.
     report.unlink(missing_ok=True)
-    store = _Store(folder / "data", _about(matrix, splits, seed, delta))
-    tables = store.fill(jobs, splits, progress)
-    if progress is not None:
-        progress("figures", 1.0)
-    judged = claims.judge(**_evidence(tables), delta=delta)
+    asked = {"splits": splits, "seed": seed, "delta": delta}
+    jobs = _jobs(matrix, wanted, delta, {"splits": splits, "rng": seed, "workers": workers})
+    kept = _keep(folder / "data", {"costs": _digest(matrix), **asked})
+    tables = _fill(folder / "data", jobs, splits, progress)
+    judged = _judge(tables, delta)
     unit = log.cost_unit or "cost"
-    images = _draw(tables, folder / "figures", unit)
-    text = _report(_name(source, log), matrix, unit, tables, judged, images, splits, seed)
+    drawn = _draw(tables, folder / "figures", unit)
+    name = Path(log.path or (source if isinstance(source, str) else "a matrix")).name
+    head = f"# The paper's experiments on {name}\n\n{_about(matrix, unit, splits, seed)}"
     with whole_file(report) as file:
-        file.write(text.encode())
-    files = [store.path(name) for name in tables]
-    files += [path for name in images for path in sorted((folder / "figures").glob(f"{name}.*"))]
+        file.write(_report(head, tables, judged, drawn).encode())
+    files = [folder / "data" / f"{name}.csv" for name in tables]
+    files += [folder / "figures" / f"{name}.{kind}" for name in drawn for kind in ("svg", "pdf")]
     return Reproduction(
-        claims=judged, tables=tables, report=report, files=(*files, report), kept=store.kept
+        claims=judged,
+        tables=tables,
+        report=report,
+        files=(*files, report),
+        kept=tuple(name for name in tables if name in kept),
     )
 
 
@@ -158,209 +174,150 @@ def _log(source: Any) -> Log:
     return import_runs(source)
 
 
-def _check_size(matrix: CostMatrix) -> None:
-    configurations, instances, _ = matrix.shape
-    if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
-        raise InputError(
-            f"{configurations} configurations on {instances} instances are too few to fit curves. "
-            f"Give at least {LEAST_CONFIGURATIONS} on {LEAST_INSTANCES}."
-        )
-    exact.check_complete(matrix)
-
-
-Ticks = Callable[[int], None]
-# The work of a table, relative to the others, and how to compute it.
-Job = tuple[float, Callable[[Ticks], "pd.DataFrame"]]
-
-
 def _jobs(
-    matrix: CostMatrix, wanted: Sequence[str], *, splits: int, delta: float, seed: int, workers: int | None
+    matrix: CostMatrix, wanted: Sequence[str], delta: float, options: dict[str, Any]
 ) -> dict[str, Job]:
     """The tables by name, in the order in which they are computed."""
-    common = {"splits": splits, "rng": seed, "workers": workers}
-    configurations, instances, runs = matrix.shape
 
-    def sweep(kind: Kind, progress: Ticks) -> "pd.DataFrame":
-        table = sweeps.sweep(matrix, kind, delta=delta, progress=progress, **common)
+    def sweep(kind: Kind, progress: Callable[[int], None]) -> "pd.DataFrame":
+        table = sweeps.sweep(matrix, kind, delta=delta, progress=progress, **options)
         return with_bounds(matrix, table, kind, delta)
 
-    def compare(k: int, runs: Any, progress: Ticks) -> "pd.DataFrame":
-        return sweeps.compare_estimators(matrix, runs, train=k, progress=progress, **common)
+    def compare(k: int, runs: Any, progress: Callable[[int], None]) -> "pd.DataFrame":
+        return sweeps.compare_estimators(matrix, runs, train=k, progress=progress, **options)
 
     jobs: dict[str, Job] = {}
     if "estimators" in wanted:
-        jobs["exact"] = 1.0, lambda _: exact.estimator_table(matrix)
-        sizes, numbers = exact.grid(matrix)
-        for k, row in zip(sizes[:, 0].tolist(), numbers, strict=True):
-            jobs[f"estimators-{k}"] = 3.0 * row[-1], partial(compare, k, row)
-    work = {"m": instances / 10, "n": runs * instances / 2, "k": instances / 10}
+        jobs["exact"] = 1, lambda _: exact.estimator_table(matrix)
+        for k, runs in zip(*exact.grid(matrix), strict=True):
+            jobs[f"estimators-{k[0]}"] = 3 * runs[-1], partial(compare, int(k[0]), runs)
+    work: dict[Kind, float] = {"m": 0.1, "n": matrix.shape[2] / 2, "k": 0.1}
     for kind in FORMULAS:
         if kind in wanted:
-            jobs[f"error-{kind}"] = work[kind], partial(sweep, kind)
+            jobs[f"error-{kind}"] = work[kind] * matrix.shape[1], partial(sweep, kind)
     return jobs
 
 
-def _evidence(tables: "Mapping[str, pd.DataFrame]") -> dict[str, Any]:
-    """The tables as `claims.judge` takes them."""
+def _digest(matrix: CostMatrix) -> str:
+    digest = hashlib.sha256(repr((matrix.shape, matrix.low, matrix.high)).encode())
+    digest.update(np.ascontiguousarray(matrix.costs).tobytes())
+    return digest.hexdigest()
+
+
+def _keep(data: Path, asked: dict[str, Any]) -> set[str]:
+    """The names of the tables that are there from the same experiment; others are removed."""
+    # Another version may compute other numbers.
+    text = json.dumps({**asked, "truecost": metadata.version("truecost")}, indent=1)
+    stamp, tables = data / "about.json", list(data.glob("*.csv"))
+    if stamp.exists() and stamp.read_text() == text:
+        return {path.stem for path in tables}
+    for path in tables:
+        path.unlink()
+    with whole_file(stamp) as file:
+        file.write(text.encode())
+    return set()
+
+
+def _fill(data: Path, jobs: dict[str, Job], splits: int, progress: Progress | None) -> Tables:
+    """All tables: read where they are there, else computed and written."""
     import pandas as pd
 
-    simulated = [table for name, table in tables.items() if name.startswith("estimators-")]
-    return {
-        "exact": tables.get("exact"),
-        "simulated": pd.concat(simulated) if simulated else None,
-        "sweeps": _sweeps(tables),
-    }
+    tables, done, total = {}, 0.0, sum(work for work, _ in jobs.values())
+
+    def tell(name: str, work: float, number: int) -> None:
+        nonlocal done
+        done += work * number / splits
+        if progress is not None:
+            progress(name, done / total)
+
+    for name, (work, compute) in jobs.items():
+        path = data / f"{name}.csv"
+        if not path.exists():
+            table = compute(partial(tell, name, work))
+            with whole_file(path) as file:
+                file.write(table.to_csv(index=False).encode())
+        else:
+            tell(name, work, splits)
+        tables[name] = pd.read_csv(path)
+    return tables
 
 
-def _sweeps(tables: "Mapping[str, pd.DataFrame]") -> "dict[Kind, pd.DataFrame]":
+def _judge(tables: Tables, delta: float) -> tuple[claims.Claim, ...]:
+    import pandas as pd
+
+    compared = _estimators(tables)
+    simulated = pd.concat(compared) if compared else None
+    return claims.judge(tables.get("exact"), simulated, _sweeps(tables), delta)
+
+
+def _estimators(tables: Tables) -> "list[pd.DataFrame]":
+    return [table for name, table in tables.items() if name.startswith("estimators-")]
+
+
+def _sweeps(tables: Tables) -> "dict[Kind, pd.DataFrame]":
     return {kind: tables[f"error-{kind}"] for kind in FORMULAS if f"error-{kind}" in tables}
 
 
-def _about(matrix: CostMatrix, splits: int, seed: int, delta: float) -> dict[str, Any]:
-    """What the tables depend on; the costs by their digest."""
-    digest = hashlib.sha256(repr((matrix.shape, matrix.low, matrix.high)).encode())
-    digest.update(np.ascontiguousarray(matrix.costs).tobytes())
-    about = {"costs": digest.hexdigest(), "splits": splits, "seed": seed, "delta": delta}
-    # Another version may compute other numbers.
-    return about | {"truecost": metadata.version("truecost")}
-
-
-class _Store:
-    """Tables in a folder. Those of the same experiment are kept, others are computed again."""
-
-    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
-        self._folder = folder
-        self.kept: tuple[str, ...] = ()
-        stamp, text = folder / "about.json", json.dumps(about, indent=1)
-        if not stamp.exists() or stamp.read_text() != text:
-            for path in folder.glob("*.csv"):
-                path.unlink()
-            with whole_file(stamp) as file:
-                file.write(text.encode())
-
-    def path(self, name: str) -> Path:
-        return self._folder / f"{name}.csv"
-
-    def fill(
-        self, jobs: dict[str, Job], splits: int, progress: Progress | None
-    ) -> "dict[str, pd.DataFrame]":
-        """All tables; progress is told after some splits each."""
-        import pandas as pd
-
-        tables, done, total = {}, 0.0, sum(work for work, _ in jobs.values())
-        for name, (work, compute) in jobs.items():
-            start = done
-            if self.path(name).exists():
-                # Every digit comes back.
-                tables[name] = pd.read_csv(self.path(name), float_precision="round_trip")
-                self.kept += (name,)
-            else:
-
-                def ticks(number: int, name: str = name, work: float = work) -> None:
-                    nonlocal done
-                    done += work * number / splits
-                    if progress is not None:
-                        progress(name, min(done / total, 1.0))
-
-                tables[name] = compute(ticks)
-                with whole_file(self.path(name)) as file:
-                    file.write(tables[name].to_csv(index=False).encode())
-            done = start + work
-        return tables
-
-
-def _draw(tables: "Mapping[str, pd.DataFrame]", folder: Path, unit: str) -> list[str]:
+def _draw(tables: Tables, folder: Path, unit: str) -> list[str]:
     """Write the figures as SVG and PDF; return their names."""
     from matplotlib.figure import Figure
 
     from truecost.show.figures.style import page_style, save
 
-    curves = _sweeps(tables)
-    panels: dict[str, list[Callable[[Axes], Axes]]] = {}
-    compared = [name for name in tables if name.startswith("estimators-")]
-    if compared:
-        panels["estimators"] = [
-            lambda ax: figures.estimators(tables[compared[-1]], unit=unit, ax=ax)
-        ]
-    for error in ("uniform", "selection"):
-        draw = {error: figures.error_curve}
-        if all("bound" in table for table in curves.values()):
-            draw["bounds" if error == "uniform" else "bounds-selection"] = figures.bounds
-        for name, function in draw.items():
-            panels[name] = [
-                lambda ax, f=function, e=error, k=kind, t=table: f(t, k, e, unit=unit, ax=ax)
-                for kind, table in curves.items()
-            ]
-    drawn = [name for name in CAPTIONS if panels.get(name)]
+    panels: dict[str, list[Callable[..., Any]]] = {name: [] for name in CAPTIONS}
+    if compared := _estimators(tables):
+        panels["estimators"] = [partial(figures.estimators, compared[-1])]
+    for kind, table in _sweeps(tables).items():
+        for error, bounds in figures.BOUNDS.items():
+            panels[error].append(partial(figures.error_curve, table, kind, error))
+            if "bound" in table:
+                panels[bounds].append(partial(figures.bounds, table, kind, error))
+    drawn = [name for name, parts in panels.items() if parts]
     for name in drawn:
         with page_style():
-            count = len(panels[name])
-            figure = Figure(figsize=(3.6 * count if count > 1 else 6.0, 3.6), layout="constrained")
-            axes = [figure.add_subplot(1, count, place + 1) for place in range(count)]
-            for ax, panel in zip(axes, panels[name], strict=True):
-                panel(ax)
+            columns = len(panels[name])
+            figure = Figure(figsize=(max(5.0, 3.6 * columns), 3.3), layout="constrained")
+            for place, panel in enumerate(panels[name], 1):
+                ax = panel(unit=unit, ax=figure.add_subplot(1, columns, place))
             for ending in ("svg", "pdf"):
-                save(axes[0], folder / f"{name}.{ending}")
+                save(ax, folder / f"{name}.{ending}")
     return drawn
 
 
-def _name(source: Any, log: Log) -> str:
-    return Path(log.path or (source if isinstance(source, str | os.PathLike) else "a matrix")).name
-
-
-def _report(
-    name: str,
-    matrix: CostMatrix,
-    unit: str,
-    tables: "Mapping[str, pd.DataFrame]",
-    judged: Sequence[claims.Claim],
-    images: Sequence[str],
-    splits: int,
-    seed: int,
-) -> str:
-    """The report as Markdown."""
+def _about(matrix: CostMatrix, unit: str, splits: int, seed: int) -> str:
     configurations, instances, runs = matrix.shape
     share = variance_components(matrix).within_share
-    within = ""
-    if not np.isnan(share).all():
-        within = f" Runs of one instance make {np.nanmedian(share):.0%} of the variance (median)."
-    blocks = [
-        f"# The paper's experiments on {name}",
+    known = share[~np.isnan(share)]
+    within = f" Seeds make {np.median(known):.0%} of the variance (median)." if known.size else ""
+    return (
         f"{configurations} configurations × {instances} instances × {runs} runs, costs in "
         f"[{matrix.low:g}, {matrix.high:g}] ({unit}). {splits} splits, seed {seed}, truecost "
-        f"{metadata.version('truecost')}.{within}",
-        _table(
-            ["", "the paper says", "here"],
-            [[str(i), claim.says, f"**{claim.verdict}**"] for i, claim in enumerate(judged, 1)],
-        ),
-    ]
+        f"{metadata.version('truecost')}.{within}"
+    )
+
+
+def _report(head: str, tables: Tables, judged: Sequence[claims.Claim], drawn: Sequence[str]) -> str:
+    """The report as Markdown."""
+    rows = [[f"{i}", claim.says, f"**{claim.verdict}**"] for i, claim in enumerate(judged, 1)]
+    blocks = [head, _table(["", "the paper says", "here"], rows)]
     for number, claim in enumerate(judged, 1):
-        blocks += [f"## {number}. {claim.says}", f"**{claim.verdict.capitalize()}.** {claim.finding}"]
+        finding = f"**{claim.verdict.capitalize()}.** {claim.finding}"
+        blocks += [f"## {number}. {claim.says}", finding]
         if claim.name == "fits":
             blocks.append(_fits(tables))
-        blocks += [
-            f"![{CAPTIONS[image]}](figures/{image}.svg)\n\n*{CAPTIONS[image]}*"
-            for image in FIGURES.get(claim.name, ())
-            if image in images
-        ]
-    blocks += [
-        "## Methods",
-        "A split draws training and test instances without replacement; the mean cost on the test "
-        "instances counts as the true cost. S* spreads runs evenly, S† makes all runs of one "
-        "instance after another, S° draws instances with replacement. Squared errors of the "
-        "estimators are closed forms; absolute errors are simulated, each configuration with its "
-        "own order of instances and runs. All numbers are in `data/`.",
-    ]
-    return "\n\n".join(blocks) + "\n"
+        for name in FIGURES.get(claim.name, ()):
+            if name in drawn:
+                blocks.append(f"![{CAPTIONS[name]}](figures/{name}.svg)\n\n*{CAPTIONS[name]}*")
+    return "\n\n".join([*blocks, "## Methods", METHODS]) + "\n"
 
 
-def _fits(tables: "Mapping[str, pd.DataFrame]") -> str:
+def _fits(tables: Tables) -> str:
     rows = []
     for error in ("uniform", "selection"):
         for kind, table in _sweeps(tables).items():
             curve = fit.curve(table[kind], table[error], kind)
-            r_squared = "–" if np.isnan(curve.r_squared) else f"{curve.r_squared:.4f}"
-            rows.append([error, FORMULAS[kind], f"{curve.a:.4g}", f"{curve.b:.4g}", r_squared])
+            numbers = [f"{curve.a:.4g}", f"{curve.b:.4g}", f"{curve.r_squared:.4f}"]
+            rows.append([error, FORMULAS[kind], *numbers])
     return _table(["error", "curve", "a", "b", "R²"], rows)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from truecost.arrays import FloatArray, IntArray
 from truecost.errors import check_choice, check_share
 from truecost.matrix import CostMatrix
-from truecost.paper.exact import Estimator, cell_means, defined_on, subset_weights
+from truecost.paper.exact import Estimator, complete_costs, subset_weights
 from truecost.paper.fit import FORMULAS, Kind
-from truecost.paper.splits import TIE, Floats, Progress, Stored, cumulative_means, in_processes
+from truecost.paper.splits import Costs, Floats, Progress, cumulative_means, in_processes
 from truecost.stats.random import Rng, generator
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 CURVES = ("uniform", "selection", "training", "test")
 # S° of distinct pairs has its closed form; the paper's figure has these three.
 SIMULATED: tuple[Estimator, ...] = ("even", "concentrated", "scattered")
-# Thresholds at which a distribution over m-subsets is counted, and how far they go into each tail.
+# Sums of equal costs in different orders differ by less than this share in single precision.
+TIE = 1e-6
+# Thresholds in each half of a distribution over m-subsets.
 THRESHOLDS = 400
 
 
@@ -47,8 +49,7 @@ def sweep(
     Parameters
     ----------
     matrix
-        At least one run of every configuration on every instance; with missing runs, N ends where
-        the first cell has no more.
+        As in `exact.complete_costs`.
     kind
         "m": 1 … M configurations, all runs, expectations over all m-subsets. "n": 1 … R·K runs,
         each N a prefix of one even schedule (S*) of every configuration. "k": 1 … K instances, a
@@ -75,24 +76,24 @@ def sweep(
     """
     check_choice("kind", kind, FORMULAS)
     check_share(delta)
-    stored = Stored.of(matrix, train, test)
-    configurations, most = matrix.shape[0], stored.fewest * stored.train
-    rows = {"m": configurations, "n": most, "k": stored.train}[kind]
-    sizes: dict[str, IntArray | int] = {"m": configurations, "k": stored.train, "n": most}
-    sizes[kind] = values = np.arange(1, rows + 1)
+    costs = Costs.of(matrix, train, test)
+    configurations, _, runs = costs.runs.shape
+    most = {"m": configurations, "k": costs.train, "n": runs * costs.train}
+    values = np.arange(1, most[kind] + 1)
+    sizes: dict[str, IntArray | int] = {**most, kind: values}
     if kind == "k":
-        sizes["n"] = values * stored.fewest
+        sizes["n"] = values * runs
     if kind == "m":
-        curves = _over_subsets(matrix, stored, splits, rng, delta)
+        curves = _over_subsets(complete_costs(matrix), costs, splits, rng, delta)
         if progress is not None:
             progress(splits)
     else:
-        function = partial({"n": _n_split, "k": _k_split}[kind], stored)
-        errors = in_processes(function, splits=splits, rng=rng, workers=workers, progress=progress)
+        split = partial(_n_split if kind == "n" else _k_split, costs)
+        errors = in_processes(split, splits=splits, rng=rng, workers=workers, progress=progress)
         curves = _over_splits(errors, delta)
     import pandas as pd
 
-    return pd.DataFrame({**sizes, **curves}, index=range(rows))
+    return pd.DataFrame({**sizes, **curves}, index=range(values.size))
 
 
 def compare_estimators(
@@ -113,54 +114,50 @@ def compare_estimators(
     Returns
     -------
     DataFrame
-        A row for each estimator and N: `absolute`, the mean over configurations and splits; `spread`,
-        its standard deviation over splits; `se`, the standard error; `squared`.
+        A row for each estimator and N: `absolute`, the mean over configurations and splits;
+        `spread`, its standard deviation over splits; `se`, the standard error; `squared`.
     """
     import pandas as pd
 
-    stored = Stored.of(matrix, train, test)
+    costs = Costs.of(matrix, train, test)
     numbers = np.asarray(runs, dtype=np.int64)
-    estimators = [name for name in defined_on(matrix) if name in SIMULATED]
-    function = partial(_estimators_split, stored, estimators, numbers)
-    errors = in_processes(function, splits=splits, rng=rng, workers=workers, progress=progress)
+    split = partial(_estimators_split, costs, numbers)
+    errors = in_processes(split, splits=splits, rng=rng, workers=workers, progress=progress)
     parts = []
-    for place, estimator in enumerate(estimators):
+    for place, estimator in enumerate(SIMULATED):
         absolute, squared = errors[:, place].astype(np.float64).transpose(1, 0, 2)
-        spread = absolute.std(axis=0, ddof=1)
-        columns = {"absolute": absolute.mean(axis=0), "spread": spread}
-        columns |= {"se": spread / np.sqrt(splits), "squared": squared.mean(axis=0)}
-        parts.append(pd.DataFrame({"estimator": estimator, "k": stored.train, "n": numbers, **columns}))
+        columns = {"estimator": estimator, "k": costs.train, "n": numbers}
+        columns |= {"absolute": absolute.mean(axis=0), "spread": absolute.std(axis=0, ddof=1)}
+        columns |= {"se": columns["spread"] / np.sqrt(splits), "squared": squared.mean(axis=0)}
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)
 
 
-def _n_split(stored: Stored, rng: np.random.Generator) -> Floats:
-    train, test = stored.split(rng)
-    ordered = stored.in_order(rng, train, "even", stored.fewest * stored.train)
-    return _errors(cumulative_means(ordered), stored.truth(test), axis=0)
+def _n_split(costs: Costs, rng: np.random.Generator) -> Floats:
+    train, truth = costs.split(rng)
+    ordered = costs.ordered(rng, train, "even", costs.runs.shape[2] * train.size)
+    return _errors(cumulative_means(ordered), truth, axis=0)
 
 
-def _k_split(stored: Stored, rng: np.random.Generator) -> Floats:
-    train, test = stored.split(rng)
-    means = stored.by_instance.take(train, axis=0)
+def _k_split(costs: Costs, rng: np.random.Generator) -> Floats:
+    train, truth = costs.split(rng)
+    means = costs.means.take(train, axis=0)
     # Row by row: a cumulative sum down the columns takes twice as long.
     for before, row in pairwise(means):
         row += before
     means *= (1 / np.arange(1, train.size + 1, dtype=np.float32))[:, np.newaxis]
-    return _errors(means, stored.truth(test), axis=1)
+    return _errors(means, truth, axis=1)
 
 
-def _estimators_split(
-    stored: Stored, estimators: list[Estimator], runs: IntArray, rng: np.random.Generator
-) -> Floats:
+def _estimators_split(costs: Costs, runs: IntArray, rng: np.random.Generator) -> Floats:
     """Mean absolute and squared error over configurations, (estimators, 2, N)."""
-    train, test = stored.split(rng)
-    truth = stored.truth(test)[:, np.newaxis]
-    out = np.empty((len(estimators), 2, runs.size), np.float32)
-    for place, estimator in enumerate(estimators):
-        ordered = stored.in_order(rng, train, estimator, int(runs.max()))
-        errors = cumulative_means(ordered)[:, runs - 1] - truth
-        out[place] = np.abs(errors).mean(axis=0), (errors**2).mean(axis=0)
-    return out
+    train, truth = costs.split(rng)
+    out = []
+    for estimator in SIMULATED:
+        ordered = costs.ordered(rng, train, estimator, int(runs.max()))
+        errors = cumulative_means(ordered)[:, runs - 1] - truth[:, np.newaxis]
+        out.append([np.abs(errors).mean(axis=0), (errors**2).mean(axis=0)])
+    return np.array(out)
 
 
 def _errors(costs: Floats, truth: Floats, axis: int) -> Floats:
@@ -189,26 +186,25 @@ def _over_splits(errors: Floats, delta: float) -> dict[str, FloatArray]:
 
 
 def _over_subsets(
-    matrix: CostMatrix, stored: Stored, splits: int, rng: Rng, delta: float
+    runs: FloatArray, costs: Costs, splits: int, rng: Rng, delta: float
 ) -> dict[str, FloatArray]:
     """The curves over all m-subsets of every split, without drawing any: the expected error of a
     random subset is a weighted sum of sorted errors.
     """
-    means = cell_means(matrix.exact_costs(), matrix.counts()).T
-    configurations, instances = means.shape[1], means.shape[0]
-    order = generator(rng).permuted(np.broadcast_to(np.arange(instances), (splits, instances)), axis=1)
-    training, tests = (
-        _mean_over(means, places)
-        for places in (order[:, : stored.train], order[:, stored.train :][:, : stored.test])
-    )
+    configurations, instances, _ = runs.shape
+    means = runs.mean(axis=2).T
+    order = np.broadcast_to(np.arange(instances), (splits, instances))
+    order = generator(rng).permuted(order, axis=1)
+    training = _mean_over(means, order[:, : costs.train])
+    tests = _mean_over(means, order[:, costs.train : costs.train + costs.test])
     errors = np.sort(tests - training, axis=1)
     by_cost = np.argsort(training, axis=1)
-    costs = np.take_along_axis(training, by_cost, axis=1)
-    chosen = np.take_along_axis(tests, by_cost, axis=1) - costs
-    _average_ties(costs, chosen)
+    training = np.take_along_axis(training, by_cost, axis=1)
+    chosen = np.take_along_axis(tests, by_cost, axis=1) - training
+    _average_ties(training, chosen)
     largest = subset_weights(configurations, np.arange(1, configurations + 1))
     least = np.ascontiguousarray(largest[:, ::-1])
-    uniform, selection, cost = errors @ largest.T, chosen @ least.T, costs @ least.T
+    uniform, selection, cost = errors @ largest.T, chosen @ least.T, training @ least.T
     curves = _means(dict(zip(CURVES, (uniform, selection, cost, cost + selection), strict=True)))
     curves["uniform_q"] = _mixture_quantile(errors, largest, 1 - delta)
     curves["selection_q"] = _mixture_quantile(chosen, least, 1 - delta)

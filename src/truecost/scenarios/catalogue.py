@@ -93,7 +93,9 @@ def _quasigroup(
 
 
 def _files(folder: str, *programs: str) -> tuple[str, ...]:
-    return tuple(f"{folder}/{name}" for name in ("scenario.toml", "README.md", "space.pcs", *programs))
+    return tuple(
+        f"{folder}/{name}" for name in ("scenario.toml", "README.md", "space.pcs", *programs)
+    )
 
 
 def _lkh(cities: int, small: int) -> Builtin:
@@ -139,9 +141,9 @@ _SATENSTEIN = Builtin(
             "paper": _quasigroup(22, 203, 500, 5.0, balanced=False),
         }
     ),
-    help="no package carries SATenstein. AClib 2 (https://bitbucket.org/mlindauer/aclib2) has it as "
-    "target_algorithms/sat/satenstein/ubcsat, a 32-bit program (Debian: libc6:i386). Give its path "
-    "with --target PATH or in TRUECOST_SATENSTEIN",
+    help="No package carries SATenstein. AClib 2 (https://bitbucket.org/mlindauer/aclib2) has it "
+    "as target_algorithms/sat/satenstein/ubcsat, a 32-bit program (Debian: libc6:i386). Give its "
+    "path with --target PATH or in TRUECOST_SATENSTEIN.",
 )
 _KISSAT = Builtin(
     name="kissat-qcp",

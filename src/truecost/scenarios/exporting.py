@@ -48,7 +48,11 @@ def write(
         raise InputError(f"{name} has no size {size!r:.80}. Choose one of {sizes}.")
     recipe = builtin.sizes[size]
     count = recipe.instances if instances is None else instances
-    for number, least, what in ((count, 1, "instances"), (seed, 0, "seed"), (workers, 1, "workers")):
+    for number, least, what in (
+        (count, 1, "instances"),
+        (seed, 0, "seed"),
+        (workers, 1, "workers"),
+    ):
         if number < least:
             raise InputError(f"{what} is {number}. Give a number from {least}.")
     text = _scenario_text(builtin, recipe, size, count, seed, _binary(builtin, target))
@@ -99,7 +103,7 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
     if builtin.help:
         name = name or os.environ.get(VARIABLE)
         if name is None:
-            raise InputError(f"{builtin.name}: {builtin.help}. kissat-qcp needs no binary.")
+            raise InputError(f"{builtin.name}: {builtin.help} kissat-qcp needs no binary.")
     if name is None:
         return None
     if builtin.suffix == ".tsp":

@@ -37,8 +37,7 @@ def ground(leaves: Sequence[Leaf], most: int, best: int) -> str:
     clingo = launch.clingo()
     if not clingo:
         raise InputError(
-            "The package clingo must ground these instances. "
-            "Type pip install 'truecost[solvers]'."
+            "The package clingo must ground these instances. Type pip install 'truecost[solvers]'."
         )
     facts = "".join(
         f"leaf({leaf}, {weight}, {cardinality}).\n"
