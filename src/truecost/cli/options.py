@@ -76,7 +76,9 @@ def with_records(command: Callable[..., Any]) -> Callable[..., Any]:
         values = {}
         for name, record in records.items():
             names = [item.name for item in fields(record) if item.name in given]  # type: ignore[arg-type]
-            values[name] = record(**{key: _value(key, given.pop(key)) for key in names})
+            typed = {key: _value(key, given.pop(key)) for key in names}
+            # What was not typed keeps the record's own default.
+            values[name] = record(**{key: item for key, item in typed.items() if item is not None})
         return command(**values, **given)
 
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
