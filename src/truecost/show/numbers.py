@@ -102,7 +102,7 @@ def short(name: str, room: int = 40) -> str:
 
 def is_hash(name: str) -> bool:
     """Whether a name says nothing to people: a long string of hexadecimal digits."""
-    return len(name) >= 12 and all(c in "0123456789abcdef" for c in name.lower())
+    return len(name) >= 8 and all(c in "0123456789abcdef" for c in name.lower())
 
 
 def label(name: str) -> str:

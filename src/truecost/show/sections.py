@@ -122,7 +122,7 @@ def statements(assessment: "Assessment", names: Names = NAMES) -> Table:
     for one in assessment.statements:
         grade = "" if one.no_difference is None else one.grade
         rows.append((opening(_named(assessment, one, names)), grade, *values(one)))
-    head = ("on new instances", "grade", "observed", f"limits, {level} each", "approximate")
+    head = ("quantity", "grade", "observed", f"limits, {level} each", "approximate")
     return Table(head=head, rows=tuple(rows), texts=2)
 
 
@@ -292,6 +292,9 @@ def caveats(assessment: "Assessment") -> tuple[str, ...]:
     condition = assessment.condition
     if condition is not None and condition not in lines:
         lines.insert(0, visible(condition))
+    difference = assessment.statement("difference")
+    if difference is not None and difference.no_approximate:
+        lines.append(difference.no_approximate)
     return tuple(dict.fromkeys(lines))
 
 

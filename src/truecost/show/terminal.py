@@ -97,7 +97,11 @@ def _everything(
 ) -> Iterator[str]:
     paint = _painter(colour)
     if table.rows:
-        yield from ("", paint("Statements", "strong"), *_grid(table, width))
+        # The block has the one approximate interval.
+        narrow = sections.Table(
+            head=table.head[:-1], rows=tuple(row[:-1] for row in table.rows), texts=table.texts
+        )
+        yield from ("", paint("Statements", "strong"), *_grid(narrow, width))
     if (ladder := sections.ladder(assessment)) is not None:
         yield from ("", paint("By penalty", "strong"), *_grid(ladder, width))
     ranking = sections.ranking(assessment)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Tone = Literal["good", "open", "bad"]
 Names = tuple[str, str]
 NAMES: Names = ("winner", "default")
+# Over-tuning below this share of the training cost is not worth a sentence.
+NEGLIGIBLE = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +269,7 @@ def _rows(assessment: "Assessment", same: "SameInstances", names: Names) -> list
     ]
     if isfinite(difference.lower) and isfinite(difference.upper) and not _says_limits(assessment):
         rows.append((f"limits, {level} each", between(difference, guaranteed=True)))
-    if difference.approximate is not None:
+    if difference.approximate is not None and not assessment.grade.startswith("probably"):
         rows.append((f"approximate, {level}", between(difference, guaranteed=False)))
     if same.solved_both is not None:
         # Nothing failed: nothing to tell.
@@ -318,7 +320,8 @@ def _training(assessment: "Assessment", names: Names) -> str:
         return sentences.TRAINING["earlier"].format(earlier=earlier, **fields)
     if selection.error is None:
         return ""
-    if selection.error <= 0:
+    cost = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
+    if selection.error <= NEGLIGIBLE * abs(cost):
         return ""
     error = f"{number(selection.error)}{unit_of(assessment)}"
     return sentences.TRAINING["list"].format(error=error)

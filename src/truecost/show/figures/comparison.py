@@ -42,32 +42,35 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     same = assessment.same
     assert same is not None  # noqa: S101 - `needed` raises otherwise
     ax = axes_of(ax, (5.6, 3.2))
-    default, difference = same.default_cost, same.difference
-    ax.axvline(default, color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
-    reach = [default, same.winner_cost]
+    difference = same.difference
+    ax.plot([0, 0], [-0.45, 1.0], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
+    reach = [0.0, difference.observed]
     if isfinite(difference.lower) and isfinite(difference.upper):
-        ends = (default + difference.lower, default + difference.upper)
-        reach += ends
-        ax.plot(ends, (0, 0), color=BLUE, linewidth=1.6, solid_capstyle="butt", marker="|",
-                markersize=11, label="guaranteed limits")  # fmt: skip
+        reach += (difference.lower, difference.upper)
+        ax.plot(
+            (difference.lower, difference.upper), (0, 0), color=BLUE, linewidth=1.6,
+            solid_capstyle="butt", marker="|", markersize=11, label="guaranteed limits",
+        )  # fmt: skip
     if difference.approximate is not None:
-        ends = (default + difference.approximate[0], default + difference.approximate[1])
-        reach += ends
-        ax.plot(ends, (0, 0), color=BLUE, linewidth=7, alpha=0.35, solid_capstyle="butt",
-                label="approximate")  # fmt: skip
-    ax.plot([same.winner_cost], [0], "o", color=BLUE, markersize=8)
+        reach += difference.approximate
+        ax.plot(
+            difference.approximate, (0, 0), color=BLUE, linewidth=7, alpha=0.35,
+            solid_capstyle="butt", label="approximate",
+        )  # fmt: skip
+    ax.plot([difference.observed], [0], "o", color=BLUE, markersize=8)
     low, high = min(reach), max(reach)
-    room = 0.08 * (high - low) or abs(high) or 1.0
+    room = 0.08 * (high - low) or 1.0
     ax.set_xlim(low - room, high + room)
-    ax.set_ylim(-0.9, 1.3)
-    ax.annotate(f"winner {number(same.winner_cost)}", (same.winner_cost, 0), (0, 10),
+    ax.set_ylim(-1.3, 1.3)
+    ax.annotate(f"winner {number(same.winner_cost)}", (difference.observed, 0), (0, 10),
                 textcoords="offset points", ha="center", color=INK)  # fmt: skip
-    left = default > (low + high) / 2
-    ax.annotate(f"default {number(default)}", (default, 1.05), (-4 if left else 4, 0),
+    left = (low + high) / 2 < 0
+    ax.annotate(f"default {number(same.default_cost)}", (0, 1.05), (-4 if left else 4, 0),
                 textcoords="offset points", ha="right" if left else "left", color=INK)  # fmt: skip
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"{mean_of(assessment)}, default ± difference", parse_math=False)
+    unit = " (s)" if is_time(assessment) else ""
+    ax.set_xlabel(f"difference in {mean_of(assessment)}{unit}", parse_math=False)
     _wins_bar(ax, same.won, same.tied, same.lost)
     handles, labels = ax.get_legend_handles_labels()
     if handles:
@@ -191,7 +194,9 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10)
     parts = (both.winner - both.default) * both.weights
     order = np.argsort(-np.abs(parts), kind="stable")
     first, others = order[:most], order[most:]
-    names = [short(both.instances[place], 26) for place in first]
+    one_folder = len({name.rpartition("/")[0] for name in both.instances}) == 1
+    instances = [name.rpartition("/")[2] if one_folder else name for name in both.instances]
+    names = [short(instances[place], 26) for place in first]
     values = [float(parts[place]) for place in first]
     if len(others):
         names.append(f"{len(others):,} others")

@@ -113,7 +113,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
     known = any(row.maybe_best is not None for row in rows)
     looks = (
         (True, "may be the best", {"color": BLUE, "marker": "o"}),
-        (False, "proven not to be the best", {"edgecolors": GREY, "facecolors": "none",
+        (False, "ruled out", {"edgecolors": GREY, "facecolors": "none",
                                               "marker": "o"}),
         (None, "", {"color": BLUE, "marker": "o"}),
     )  # fmt: skip
@@ -216,6 +216,6 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     unit = " (s)" if is_time(assessment) else ""
-    what = f"{mean_of(assessment)} of the winner{unit}; dashed: default, training"
+    what = f"{mean_of(assessment)}{unit}; dashed: default"
     ax.set_xlabel(what, parse_math=False)
     return ax

@@ -93,7 +93,10 @@ def axes_of(ax: "Axes | None", size: tuple[float, float] = SIZE) -> "Axes":
 
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    return figure.add_subplot()
+    ax = figure.add_subplot()
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+    return ax
 
 
 def points(ax: "Axes", x: FloatArray, y: FloatArray, **look: Any) -> None:
@@ -194,6 +197,10 @@ def _sized(figure: "Figure", width: float | None) -> Iterator[None]:
             text.set_fontsize(size)
 
 
+def _shorter(coordinates: re.Match[str]) -> str:
+    return re.sub(r"(?<=\.\d\d)\d+", "", coordinates[0])
+
+
 @contextmanager
 def _any_glyph() -> Iterator[None]:
     """Draw names in any script: matplotlib warns about each letter that its own font lacks."""
@@ -216,7 +223,8 @@ def svg(axes: "Axes") -> str:
     for name, (light, _) in COLOURS.items():
         text = re.sub(rf"(?<=[ \"]){light}|(?<=: ){light}", f"var(--{name})", text)
     text = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 sans-serif", text)
-    text = re.sub(r"(?<=\d\.\d\d)\d+", "", text)  # hundredths of a point are enough
+    # Hundredths of a point are enough for coordinates.
+    text = re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*', _shorter, text)
     text = re.sub(r"\n\s*", "\n", text)
     light = ";".join(f"--{name}:{pair[0]}" for name, pair in COLOURS.items())
     dark = ";".join(f"--{name}:{pair[1]}" for name, pair in COLOURS.items())
