@@ -62,7 +62,7 @@ def read(path: Path, reading: Reading) -> Log:
     """The runs in a folder of SMAC3."""
     folder = folder_of(path) or path.parent
     history, columns = _history(folder / HISTORY)
-    scenario = _beside(folder / "scenario.json")
+    scenario = beside(folder / "scenario.json")
     caveats: list[Caveat] = []
     objectives = scenario.get("objectives")
     names = (
@@ -185,7 +185,7 @@ def _decoded(path: Path, hook: Any = None) -> Any:
         raise InputError(f"{path.name} is no JSON ({reason:.100}). Copy it again.") from error
 
 
-def _beside(path: Path) -> Mapping[str, Any]:
+def beside(path: Path) -> Mapping[str, Any]:
     """A file that may be absent, then empty."""
     content = _decoded(path) if path.is_file() else {}
     if not isinstance(content, dict):
@@ -367,7 +367,7 @@ def _incumbents(
         # Of several objectives, SMAC's incumbents are a front in no particular order.
         return sorted(map(str, _list(numbers)), key=lambda name: means.get(name, np.inf))
 
-    intensifier = _beside(folder / "intensifier.json")
+    intensifier = beside(folder / "intensifier.json")
     steps, front = [], 0
     for item in _list(intensifier.get("trajectory")):
         if isinstance(item, dict) and (names := best(item.get("config_ids"))):
@@ -397,7 +397,7 @@ def _default(
     defaults = {
         # A constant has one value, and no default.
         entry.get("name"): entry.get("default_value", entry.get("default", entry.get("value")))
-        for entry in _list(_beside(folder / "configspace.json").get("hyperparameters"))
+        for entry in _list(beside(folder / "configspace.json").get("hyperparameters"))
         if isinstance(entry, dict) and isinstance(entry.get("name"), str)
     }
     for name, values in parameters.items():
