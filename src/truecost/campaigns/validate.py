@@ -150,10 +150,11 @@ def _validated(
     if known:
         data = book.events(TEST)[-1].data
         terms = recorded_terms(book, contestants, fresh, data, known)
-        campaign.hold_out(known)
         instances = add_instances(campaign, terms, fresh, scenario.seed)
         terms = replace(terms, instances=instances)
         campaign.hold_out(instance.name for instance in instances)
+        if asked.budget is not None:
+            note_budget(book, asked.budget)
         purse = purse_of(campaign, asked, instances, width)
     else:
         seed = (scenario.seed, book.decisions)
@@ -174,7 +175,8 @@ def _validated(
         if len(logs) == 1:
             store_log(book, logs[0])
         begin_test(campaign, terms, names=dict(contestants.names), left_out=left_out)
-        note_budget(book, purse.budget)
+        if asked.budget is not None:
+            note_budget(book, asked.budget)
     stop = run_test(campaign, terms, purse, complete=asked.complete)
     return result_of(campaign, terms, purse, stop, contestants.names, left_out)
 
@@ -258,8 +260,6 @@ def purse_of(
         budget = budgets[-1] if budgets else None
     if budget is None:
         budget = whole_budget(instances, width)
-    if record and book.events(TEST):
-        note_budget(book, budget)
     workers = campaign.workers if budget.unit == "seconds" else 1
     return Purse(budget=budget, tally=campaign.test, workers=workers)
 
