@@ -4,8 +4,8 @@ truecost.
 A target is called with those of configuration (or config, as in SMAC3), instance, seed, cutoff and
 extras that it names as parameters; it returns a number, a tuple that starts with it, or a mapping
 with any of status, value and time. What it returned goes to standard output as a wrapper's answer.
-JSON with "check" calls a check of an answer: `function(instance, output)` returns what is wrong with
-it, or None; the exit code is then 1 and the reason is printed.
+JSON with "check" calls a check of an answer: `function(instance, output)` returns what is wrong, or
+None; the exit code is then 1 and the reason is printed.
 
 With `--loaded SOCKET` in the place of JSON the file is loaded once, and each message of the socket
 calls the function in a process of its own.

@@ -123,12 +123,16 @@ class Tree:
                 seconds = time.clock_gettime(clock(pid))
                 with open(f"/proc/{pid}/stat", "rb") as file:
                     fields = file.read().rpartition(b")")[2].split()
+                pages = int(fields[21])
                 if fields[0] == b"Z":
-                    continue
+                    # Ended, or only its first thread has: then the others know its memory.
+                    if int(fields[17]) < 2:
+                        continue
+                    pages = _pages_of_threads(pid)
                 # Its own time, and that of children that it waited for.
                 running += seconds + (int(fields[13]) + int(fields[14])) * TICK
                 self.seen[pid, fields[19]] = seconds
-                memory += int(fields[21]) * PAGE
+                memory += pages * PAGE
             except (OSError, IndexError):
                 continue
         self.most = max(self.most, self.waited + running, sum(self.seen.values()))
@@ -167,6 +171,18 @@ class Tree:
 
     def _children(self) -> list[int]:
         return [pid for pid in children_of(os.getpid()) if pid not in self.spared]
+
+
+def _pages_of_threads(pid: int) -> int:
+    """The resident pages of a process whose first thread has ended."""
+    pages = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with (
+            contextlib.suppress(OSError, IndexError),
+            open(f"/proc/{pid}/task/{task}/statm", "rb") as file,
+        ):
+            pages = max(pages, int(file.read().split()[1]))
+    return pages
 
 
 def kill_until_gone(

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import secrets
+import select
 import shlex
 import subprocess
 import sys
@@ -17,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from truecost.errors import InputError, TruecostError
-from truecost.running._folders import remove
-from truecost.running._processes import kill_marked
 from truecost.running.tables import Limits
 
 SUPERVISOR = Path(__file__).with_name("_supervisor.py")
@@ -26,6 +25,11 @@ SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 SCRATCH = f"scratch-{secrets.token_hex(16)}"
 MB = 1_000_000
 CLOSED = -1
+# Seconds after the wall limit when a supervisor that does not answer counts as lost: its run may
+# have stopped it. It waits for processes that hang in the kernel first.
+OVERDUE = 60.0
+# The longest that the kernel waits, in seconds.
+DAYS = 2e6
 
 
 class LostSlotError(TruecostError):
@@ -130,15 +134,20 @@ class Slot:
                     data = data[os.write(self._requests, data) :]
         except OSError as error:
             raise self._lost() from error
-        header, contents = self._answer()
+        within = None if limits.wall is None else limits.wall + limits.grace + OVERDUE
+        header, contents = self._answer(within)
         if "problem" in header:
             raise InputError(_cannot_start(arguments, folder, header))
         stdout, stderr = contents
         return Ended(**header["usage"], stdout=stdout, stderr=stderr)
 
-    def _answer(self) -> tuple[dict[str, Any], list[bytes]]:
+    def _answer(self, within: float | None = None) -> tuple[dict[str, Any], list[bytes]]:
         stream = self._process.stdout
         assert stream is not None  # noqa: S101 - it was asked for
+        poll = select.poll()
+        poll.register(stream, select.POLLIN)
+        if not poll.poll(None if within is None else min(within, DAYS) * 1000):
+            self._process.kill()
         line = stream.readline()
         if not line.endswith(b"\n"):
             raise self._lost()
@@ -167,6 +176,10 @@ class Slot:
         if self._process.stdout is not None:
             self._process.stdout.close()
         if self._process.wait() != 0 and self.mark:
+            # Imported here, since logs are also read where Python lacks Linux's modules.
+            from truecost.running._folders import remove
+            from truecost.running._processes import kill_marked
+
             kill_marked(self.mark)
             remove(str(self.folder))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from truecost.errors import InputError
 from truecost.running.machine import claimed_cores, cores
@@ -60,7 +60,7 @@ def open_pool(
             yield stack.enter_context(LocalPool(scenario, pinned))
         elif hasattr(pool, "wait") and hasattr(pool, "submit"):
             # A pool already: whoever opened it closes it.
-            yield pool
+            yield cast("Pool", pool)
         else:
             raise InputError(
                 f"pool is {pool!r:.80}. Give a number of workers, the address of a Dask scheduler, "

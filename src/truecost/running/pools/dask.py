@@ -99,7 +99,8 @@ def _connected(address: str) -> Any:
             # for ever.
             gc.collect()
             with suppress(AssertionError):
-                return distributed.Client(address, timeout=CONNECT, set_as_default=False)
+                connect: Any = distributed.Client
+                return connect(address, timeout=CONNECT, set_as_default=False)
         raise TimeoutError("this machine is too busy to start Dask's client")
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         hint = ""

@@ -69,5 +69,10 @@ def kind_of(name: str) -> Kind:
     """The kind of target with this name."""
     from truecost.running.targets import command, irace, python, wrapper
 
-    modules = {"command": command, "wrapper": wrapper, "irace": irace, "python": python}
-    return modules[name].KIND
+    kinds = {
+        "command": command.KIND,
+        "wrapper": wrapper.KIND,
+        "irace": irace.KIND,
+        "python": python.KIND,
+    }
+    return kinds[name]
