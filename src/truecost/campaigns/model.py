@@ -1,0 +1,337 @@
+"""What a search learns from its runs, and the configurations it proposes.
+
+The model is a Gaussian process on the parameters. The cost of a configuration is taken for a sum of
+one effect per parameter and one effect of all parameters together. Each part has a variance of its
+own, estimated by maximum likelihood: most parameters hardly matter, and their variance goes to 0.
+
+It learns from the fourth root of costs. Ranks forget how expensive rare timeouts are, and costs
+themselves know of little else. Where costs can be negative, it learns from normal scores of ranks.
+
+A proposal is the best of some hundred promising points by one sample from the model (Thompson
+sampling): the more the model knows, the closer it keeps to what is good.
+"""
+
+import math
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtri
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.campaigns.tried import RunTable, Tried
+from truecost.space.space import ATTEMPTS, Configuration, Space
+
+# How far the effect of a number reaches, in ranges; how fast the common effect fades with distance.
+REACH, FADING = 0.4, 3.0
+# Steps towards the most likely variances; at some of them, the common effect takes over how much
+# each parameter has turned out to matter.
+STEPS, RELEARNT = 20, (0, 5, 10)
+# What the model learns from: this power of costs. Rankings of few runs use the second.
+POWER, RANKING_POWER = 0.25, 0.5
+# Sweeps of alternating least squares.
+SWEEPS = 20
+JITTER = 1e-6  # keeps matrices regular
+
+# The smallest and largest number of configurations to learn from.
+FIRST, MOST = 12, 250
+# Points the model looks at, half of them neighbours of the best; samples are of the most promising.
+CANDIDATES, PROMISING = 600, 100
+# The share of the model's uncertainty in a sample: with many parameters, all of it would drown what
+# is known.
+TEMPER = 0.5
+# Proposals made at a time: by the model, and of each other kind.
+BATCH, DRAWN = 40, 32
+# How many batches are drawn in search of something new, before a random configuration stands in.
+TRIES = {"model": 1, "neighbour": 6}
+# The model learns again when there are this many times the runs.
+GROWTH = 1.15
+
+# Random proposals keep the whole space open: this share, and EARLY more at first, less and less as
+# the budget is spent. Half of the rest is left to the model. As long as nothing is better than the
+# default, LOST of all that is not the model's is random.
+RANDOM, EARLY, LEARNT, LOST = 0.1, 0.2, 0.5, 0.7
+# Neighbours: when the share x of the budget is spent, numbers move by a normal distribution of
+# WIDE · NARROWING^x of their range, at least LEAST; categories stay with probability
+# KEPT + FIRMER · x. irace narrows in the same way (López-Ibáñez et al. 2016, section 2.2).
+WIDE, NARROWING, LEAST = 0.5, 0.1, 0.02
+KEPT, FIRMER = 0.3, 0.65
+
+
+def effects(
+    runs: RunTable, configurations: int, *, power: float = POWER, shrink: float = 0.0
+) -> FloatArray:
+    """(configurations,): how costly each is on the scale of cost^power, adjusted for its columns.
+
+    A configuration that came further in a race met other instances, so effects of configurations
+    and columns are fitted together, by least squares. `shrink` pulls both towards the mean as that
+    many further average runs would.
+    """
+    owner = runs.place
+    _, column = np.unique(runs.column, return_inverse=True)
+    if runs.cost.min(initial=0.0) >= 0:
+        scores = runs.cost**power
+    else:
+        _, place, ties = np.unique(runs.cost, return_inverse=True, return_counts=True)
+        scores = ndtri(((ties.cumsum() - ties / 2) / ties.sum())[place])
+    scores = (scores - scores.mean()) / (float(scores.std()) or 1.0)
+    per_owner = np.maximum(np.bincount(owner, minlength=configurations) + shrink, 1e-9)
+    per_column = np.bincount(column) + shrink / 2
+    effect = np.zeros(configurations)
+    for _ in range(SWEEPS):
+        shared = np.bincount(column, scores - effect[owner]) / per_column
+        effect = np.bincount(owner, scores - shared[column], minlength=configurations) / per_owner
+    return np.asarray(effect)
+
+
+class Surrogate:
+    """The Gaussian process.
+
+    Parameters
+    ----------
+    points, costs, runs
+        (n, parameters), (n,), (n,): configurations (`truecost.space.points`), how costly they are,
+        from how many runs.
+    categorical
+        (parameters,): which coordinates have no order.
+    """
+
+    def __init__(
+        self, points: FloatArray, costs: FloatArray, runs: IntArray, categorical: BoolArray
+    ) -> None:
+        likeness = _likeness(points, points, categorical)
+        # A parameter that is the same everywhere has no visible effect.
+        self._varied = likeness.reshape(len(likeness), -1).min(axis=1) < 1 - 1e-9
+        self._points, self._categorical = points, categorical
+        likeness = likeness[self._varied]
+        number, size = len(likeness), len(points)
+        flat, noise = likeness.reshape(number, size * size), 1.0 / runs
+        centre = float(np.average(costs, weights=runs / (runs + 1.0)))
+        standardised = (costs - centre) / (float(costs.std()) or 1.0)
+        # Variances: of each parameter's effect, of the common one, of what no point explains, and
+        # of one run. At first half of it all is the parameters', in equal parts.
+        self._each = np.full(number, 0.5 / max(number, 1))
+        self._common, rest, run = 0.2, 0.05, 0.25
+        for step in range(STEPS + 1):
+            if step in RELEARNT:
+                self._shares = self._each / max(float(self._each.sum()), 1e-12)
+                together = np.exp(FADING * ((self._shares @ flat).reshape(size, size) - 1))
+            matrix = (self._each @ flat).reshape(size, size) + self._common * together
+            matrix[np.diag_indices(size)] += rest + run * noise + JITTER
+            if step == STEPS:
+                break
+            # Minorisation (Zhou, Hu, Zhou and Lange 2019): every step raises the likelihood.
+            inverse = np.linalg.inv(matrix)
+            weights = inverse @ standardised
+            outer, diagonal = np.outer(weights, weights), np.diag(inverse)
+            self._each = self._each * np.sqrt(
+                np.maximum(flat @ outer.ravel(), 0.0) / (flat @ inverse.ravel())
+            )
+            self._common *= math.sqrt(
+                max(float((together * outer).sum()), 0.0) / float((together * inverse).sum())
+            )
+            rest = max(rest * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
+            run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
+        self._factor = cho_factor(matrix, lower=True)
+        self._weights = cho_solve(self._factor, standardised)
+
+    def mean(self, points: FloatArray) -> FloatArray:
+        """(n,): the expected costs at points, standardised."""
+        return np.asarray(self._covariance(points, self._points) @ self._weights)
+
+    def promise(self, points: FloatArray) -> FloatArray:
+        """(n,): expected cost less its standard deviation; low values promise most."""
+        towards = self._covariance(points, self._points)
+        explained = (towards.T * cho_solve(self._factor, towards.T)).sum(axis=0)
+        variance = self._each.sum() + self._common - explained
+        return np.asarray(towards @ self._weights - np.sqrt(np.maximum(variance, 0.0)))
+
+    def sample(
+        self, points: FloatArray, number: int, rng: np.random.Generator, *, temper: float
+    ) -> FloatArray:
+        """(number, n): possible costs at points; `temper` scales how much they deviate from the
+        mean.
+        """
+        towards = self._covariance(points, self._points)
+        spread = self._covariance(points, points) - towards @ cho_solve(self._factor, towards.T)
+        spread[np.diag_indices(len(points))] += JITTER
+        draws = rng.standard_normal((number, len(points))) @ np.linalg.cholesky(spread).T
+        return np.asarray(towards @ self._weights + temper * draws)
+
+    def _covariance(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        varied = self._varied
+        likeness = _likeness(points[:, varied], others[:, varied], self._categorical[varied])
+        flat = likeness.reshape(len(likeness), len(points) * len(others))
+        shape = len(points), len(others)
+        together = np.exp(FADING * ((self._shares @ flat).reshape(shape) - 1))
+        return np.asarray((self._each @ flat).reshape(shape) + self._common * together)
+
+
+def _likeness(points: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
+    """(parameters, n, m): how alike a parameter's effects at two points are, from 0 to 1; 0 where
+    it is inactive at one of them only.
+    """
+    missing, absent = np.isnan(points), np.isnan(others)
+    likeness = np.empty((points.shape[1], len(points), len(others)))
+    for column, part in enumerate(likeness):
+        apart = np.nan_to_num(points[:, column])[:, np.newaxis] - np.nan_to_num(others[:, column])
+        part[:] = apart == 0 if categorical[column] else np.exp(-0.5 * (apart / REACH) ** 2)
+        if missing[:, column].any() or absent[:, column].any():
+            one, other = missing[:, column][:, np.newaxis], absent[:, column]
+            part[one & other] = 1.0
+            part[one ^ other] = 0.0
+    return likeness
+
+
+def learn(tried: Tried, categorical: BoolArray) -> Surrogate | None:
+    """A model of all runs; None while they are too few, or all configurations look the same."""
+    runs = tried.table()
+    made = np.bincount(runs.place, minlength=len(tried.configurations))
+    places = np.flatnonzero(made)
+    if places.size < FIRST:
+        return None
+    cost = effects(runs, len(made))
+    if np.ptp(cost[places]) == 0:
+        return None
+    if places.size > MOST:
+        # The better half of what the model can take, and of the others an even sample.
+        ranked = places[np.argsort(cost[places], kind="stable")]
+        others = np.linspace(MOST // 2, places.size - 1, MOST - MOST // 2).astype(np.int64)
+        places = ranked[np.concatenate([np.arange(MOST // 2), others])]
+    points = np.stack([tried.points[place] for place in places.tolist()])
+    with _one_thread():
+        return Surrogate(points, cost[places], made[places], categorical)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries with threads, looked for once: numpy's and scipy's are loaded by now."""
+    return ThreadpoolController()
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread: more would spin on cores that solvers are measured on."""
+    limited: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+class Proposal(NamedTuple):
+    """A configuration, where it came from, and its point."""
+
+    configuration: Configuration
+    origin: str
+    point: FloatArray
+
+
+class Proposer:
+    """Proposals in batches, made anew when there is more to learn from.
+
+    Parameters
+    ----------
+    seed
+        Every draw is from a generator made of it and the number of decisions so far.
+    """
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self._space, self._seed = space, seed
+        self._model: Surrogate | None = None
+        # How many runs there were when the model was made; and that with the incumbent when the
+        # batches were.
+        self._learnt_at, self._drawn_at = 0, (0, -1)
+        self._batches: dict[str, list[Proposal]] = {}
+
+    def propose(self, tried: Tried, *, decisions: int, spent: float, lost: bool) -> Proposal | None:
+        """A configuration that was not tried; None if none was found.
+
+        Parameters
+        ----------
+        decisions
+            The number of decisions so far.
+        spent
+            The share of the budget that is spent: the larger, the closer to the best are proposals.
+        lost
+            Whether nothing better than the default is known.
+        """
+        rng = np.random.default_rng([self._seed, decisions])
+        self._learn(tried)
+        chance, source = rng.random(2)
+        random = RANDOM + EARLY * (1 - spent)
+        kinds = ["random"]
+        if chance >= (max(LOST, random) if lost else random) and tried.parents():
+            kinds.insert(0, "neighbour")
+        if chance >= random and source < LEARNT and self._model is not None:
+            kinds.insert(0, "model")
+        for kind in kinds:
+            # A space that is nearly exhausted has hardly anything new near the best.
+            for _ in range(ATTEMPTS // DRAWN if kind == "random" else TRIES[kind]):
+                batch = self._batches.get(kind) or self._draw(kind, tried, spent, rng)
+                self._batches[kind] = batch
+                while batch:
+                    proposal = batch.pop()
+                    if proposal.configuration.name not in tried.names:
+                        return proposal
+        return None
+
+    def _learn(self, tried: Tried) -> None:
+        """Learn again, and drop batches, where there is something new."""
+        if tried.made > self._learnt_at * GROWTH:
+            self._learnt_at = tried.made
+            self._model = learn(tried, self._space.points.categorical)
+        drawn_at = (self._learnt_at, int(tried.incumbent))
+        if drawn_at != self._drawn_at:
+            self._drawn_at = drawn_at
+            self._batches.clear()
+
+    def _draw(
+        self, kind: str, tried: Tried, spent: float, rng: np.random.Generator
+    ) -> list[Proposal]:
+        """A batch of configurations, to be taken from its end."""
+        if kind == "model":
+            points = self._sampled(tried, spent, rng)
+        elif kind == "neighbour":
+            points = self._around(tried, DRAWN, spent, rng)
+        else:
+            points = self._random(DRAWN, rng)
+        configurations = self._space.at(points)
+        return [
+            Proposal(configuration, kind, point)
+            for configuration, point in zip(configurations, points, strict=True)
+        ]
+
+    def _sampled(self, tried: Tried, spent: float, rng: np.random.Generator) -> FloatArray:
+        """The best of many points by samples of the model, the best of all samples last."""
+        near = self._around(tried, CANDIDATES // 2, spent, rng)
+        points = np.concatenate([near, self._random(CANDIDATES - len(near), rng)])
+        if self._model is None or not len(points):
+            return points[:0]
+        with _one_thread():
+            points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
+            number = min(BATCH, len(points))
+            samples = self._model.sample(points, number, rng, temper=TEMPER)
+        taken: list[int] = []
+        for sample in samples:
+            order = np.argsort(sample, kind="stable").tolist()
+            taken.append(next(place for place in order if place not in taken))
+        return np.asarray(points[taken[::-1]])
+
+    def _random(self, number: int, rng: np.random.Generator) -> FloatArray:
+        """Random points, forbidden ones left out."""
+        points = self._space.points
+        drawn = points.from_uniforms(rng.random((number, points.dimensions)))
+        return np.asarray(drawn[points.allowed(drawn)])
+
+    def _around(
+        self, tried: Tried, number: int, spent: float, rng: np.random.Generator
+    ) -> FloatArray:
+        """Points near the best; each of these is taken half as often as the one before it."""
+        parents, points = tried.parents(), self._space.points
+        if not parents:
+            return np.empty((0, points.dimensions))
+        chosen = np.minimum(rng.geometric(0.5, number), len(parents)) - 1
+        centres = np.stack([tried.points[place] for place in parents])[chosen]
+        spread = max(LEAST, WIDE * NARROWING**spent)
+        drawn = points.around(centres, rng, spread=spread, keep=KEPT + FIRMER * spent)
+        return np.asarray(drawn[points.allowed(drawn)])
