@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.campaigns.tried import RunTable, Tried
