@@ -307,8 +307,8 @@ def proving_rows(
     balanced: bool = False,
     end: float | None = None,
 ) -> BoolArray:
-    """Which rows of numbers (rows, n), each in one order, prove a mean above `value`: bets against
-    this one value, for forecasts and simulations of many samples.
+    """Which rows of numbers (rows, n) prove a mean above `value`, each in its one order: for
+    forecasts and simulations of many samples.
 
     Parameters
     ----------
@@ -317,22 +317,37 @@ def proving_rows(
     end
         The mean that bets are made against, where `value` lies in a cell that ends there.
     """
-    n, shape = rows.shape[1], rows.shape[:1]
-    part, target, against = (SEQUENCE if watched else 0.0), 1 / delta, end or value
-    stars = Stars(np.array([against]), shape, target / (1 - part), planned or n, balanced)
+    target = 1 / delta
+    if not watched:
+        return final_capitals(rows, value, target, balanced=balanced, end=end) >= target
+    n, shape, against = rows.shape[1], rows.shape[:1], end or value
+    stars = Stars(np.array([against]), shape, target / (1 - SEQUENCE), planned or n, balanced)
     wealth, sequence, proven = np.ones(shape), np.ones(shape), np.zeros(shape, bool)
     total, around = np.full(shape, 0.5), np.full(shape, 0.25)
     for t in range(n):
         number = rows[:, t]
         wealth *= 1 + stars.bets(t) * (number - value)
         stars.play(t, number)
-        if watched:
-            bet = np.minimum(_plug_in_bet(t, around, target), SHARE / against)
-            sequence *= 1 + bet * (number - value)
-            total += number
-            around += (number - total / (t + 2)) ** 2
-            proven |= (1 - part) * wealth + part * sequence >= target
-    return proven if watched else wealth >= target * (1 - 1e-12)
+        bet = np.minimum(_plug_in_bet(t, around, target), SHARE / against)
+        sequence *= 1 + bet * (number - value)
+        total += number
+        around += (number - total / (t + 2)) ** 2
+        proven |= (1 - SEQUENCE) * wealth + SEQUENCE * sequence >= target
+    return proven
+
+
+def final_capitals(
+    rows: FloatArray, value: float, goal: float, *, balanced: bool = False, end: float | None = None
+) -> FloatArray:
+    """The capital at the end of each row (rows, n) of bets against the mean `value`, which stop at
+    the goal; `end` as in `proving_rows`.
+    """
+    stars = Stars(np.array([end or value]), rows.shape[:1], goal, rows.shape[1], balanced)
+    wealth = np.ones(len(rows))
+    for t in range(rows.shape[1]):
+        wealth *= 1 + stars.bets(t) * (rows[:, t] - value)
+        stars.play(t, rows[:, t])
+    return wealth * (1 + 1e-12)
 
 
 def _plug_in_bet(t: int, around: FloatArray | float, target: float) -> FloatArray:
