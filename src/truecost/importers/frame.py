@@ -4,8 +4,10 @@ says what its columns mean.
 A column is a list of texts, None where a cell is missing, or an array of numbers.
 """
 
+import contextlib
 import csv
 import io
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +28,7 @@ PARQUET = b"PAR1"
 # separates fields.
 PREAMBLE = re.compile(rb"(\xef\xbb\xbf)?(sep=.\r?\n)?")
 SEPARATORS = ",;\t|"
+PART = 10_000
 # A cell without a number.
 MISSING = frozenset({"", "na", "nan"})
 # How decimal commas and groups of thousands look.
@@ -57,27 +60,37 @@ def from_text(content: bytes) -> Table:
         raise InputError("The table is not in UTF-8. Save it as UTF-8.") from None
     if "\0" in text:
         raise InputError("It is no table: it holds NUL characters. Save it as csv in UTF-8.")
-    separator = _separator(text.partition("\n")[0])
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=_separator(text.partition("\n")[0])
+    )
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        header = next(reader, [])
+        columns = _columns(reader, len(header))
     except csv.Error as error:
         raise InputError(f"The table cannot be read ({error}). Check its quotes.") from None
-    width = len(rows[0]) if rows else 0
-    if set(map(len, rows)) != {width}:
-        # Blank lines stay out. A row that was cut off would lose its run.
-        for number, row in enumerate(rows, 1):
-            if row and len(row) != width:
-                raise InputError(
-                    f"Line {number} has {len(row)} fields, the first line {width}. The first line "
-                    "must name the columns."
-                )
-        rows = [row for row in rows if row]
-    # Rows of bare commas, which spreadsheets leave behind.
-    body = [row for row in rows[1:] if any(row)]
-    if not body:
+    if not columns or not columns[0]:
         raise InputError("The table has no rows below its first line.")
-    columns = map(list, zip(*body, strict=True))
-    return dict(zip(_headers(rows[0]), columns, strict=True))
+    return dict(zip(_headers(header), columns, strict=True))
+
+
+def _columns(reader: Any, width: int) -> list[Column]:
+    """The cells below the header, by column."""
+    columns: list[list[str | None]] = [[] for _ in range(width)]
+    # In parts: millions of rows at once would keep the garbage collector busy.
+    while rows := list(itertools.islice(reader, PART)):
+        if set(map(len, rows)) != {width}:
+            # Blank lines stay out. A row that was cut off would lose its run.
+            rows = [row for row in rows if row]
+            if wrong := next((row for row in rows if len(row) != width), None):
+                raise InputError(
+                    f"A row has {len(wrong)} fields and the first line {width}, near line "
+                    f"{reader.line_num}: {','.join(wrong)!r:.60}. The first line must name the "
+                    "columns."
+                )
+        # Rows of bare commas, which spreadsheets leave behind.
+        for column, cells in zip(columns, zip(*filter(any, rows), strict=True), strict=False):
+            column.extend(cells)
+    return list(columns)
 
 
 def _separator(line: str) -> str:
@@ -194,7 +207,7 @@ def numbers(column: Column, name: str) -> FloatArray:
         found = np.array(cells, dtype=object).astype(np.float64)
     except (ValueError, OverflowError):
         found = None
-    if found is None or any("_" in cell for cell in cells):
+    if found is None or "_" in "".join(cells):
         row = next(row for row, cell in enumerate(cells) if not is_number(cell))
         cell = column[row] or ""
         raise InputError(
@@ -244,16 +257,13 @@ def wholes(column: Column, name: str) -> IntArray:
         good = np.isfinite(column) & (column == np.floor(column)) & (np.abs(column) < 2.0**63)
         found = np.where(good, column, 0).astype(np.int64)
     else:
+        if "_" not in "".join(filter(None, column)):
+            with contextlib.suppress(ValueError, TypeError, OverflowError):
+                return np.array(list(map(int, column)), dtype=np.int64)  # type: ignore[arg-type]
         # A table that had gaps once has 7.0 for 7.
         cells = [re.sub(r"\.0*$", "", cell.strip()) if cell else "" for cell in column]
-        good = np.array([re.fullmatch(r"[+-]?\d{1,19}", cell) is not None for cell in cells])
-        try:
-            found = np.array(
-                [int(cell) if ok else 0 for cell, ok in zip(cells, good, strict=True)],
-                dtype=np.int64,
-            )
-        except OverflowError:
-            raise InputError(f"The column {name!r:.60} has numbers beyond 64 bits.") from None
+        good = np.array([re.fullmatch(r"[+-]?\d{1,18}", cell) is not None for cell in cells])
+        found = np.array([int(cell) if ok else 0 for cell, ok in zip(cells, good, strict=True)])
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise InputError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from truecost.errors import InputError, check_choice, did_you_mean, prefixed
+from truecost.errors import InputError, check_choice, did_you_mean
 from truecost.importers import packed
 from truecost.importers.settle import changed, of_array, settled
 from truecost.matrix.cost_matrix import CostMatrix
@@ -58,16 +58,17 @@ def import_runs(source: Any, reading: Reading | None = None) -> Log:
     if not isinstance(source, str | os.PathLike):
         return _with_test(settled(_of_object(source, reading), reading, ""), reading)
     path = Path(source)
-    with prefixed(path):
-        try:
-            log = settled(_of_path(path, reading), reading, str(source))
-        except MemoryError:
-            raise InputError("The runs do not fit into memory.") from None
-        except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            reason = getattr(error, "strerror", None) or str(error)
-            raise InputError(f"It cannot be read: {reason:.100}. Check the path.") from error
+    try:
+        log = settled(_of_path(path, reading), reading, str(source))
+    except InputError as error:
+        # Our own files name themselves.
+        named = str(error).startswith(str(path))
+        raise InputError(str(error) if named else f"{path}: {error}") from error
+    except MemoryError:
+        raise InputError(f"{path}: The runs do not fit into memory.") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{path}: It cannot be read ({reason:.100}). Check the path.") from error
     return _with_test(log, reading)
 
 
@@ -202,6 +203,8 @@ def _format_of(path: Path) -> str:
     start, content = packed.start_of(path, START)
     if not start.strip():
         raise InputError("The file is empty.")
+    if start and not content:
+        raise InputError("It is packed and cannot be unpacked. Copy it again.")
     if start.startswith(SQLITE):
         return "journal" if _is_journal(path) else "optuna"
     if content[:5] in MAGIC:
@@ -224,7 +227,7 @@ def _format_of(path: Path) -> str:
 def _format_of_text(content: bytes) -> str:
     from truecost.importers.frame import UTF_16
 
-    if not content or (b"\0" in content and not content.startswith(UTF_16)):
+    if b"\0" in content and not content.startswith(UTF_16):
         raise InputError("It is no log, table or R workspace that can be read.")
     text = content.decode(errors="replace").lstrip("\ufeff \t\r\n")
     line = text.partition("\n")[0]

@@ -157,12 +157,14 @@ def laid_out(
     caveats = []
     configurations, instances = coded(who), coded(what)
     if "run" not in keys:
-        columns = [configurations[1], instances[1], *keys.values()]
-        different = np.unique(np.column_stack(columns), axis=0).shape[0] if size else 0
-        if again := size - different:
-            seeds = " and seed" if keys else ""
+        cells = configurations[1] * len(instances[0]) + instances[1]
+        if "seed" in keys:
+            seeds, places = np.unique(keys["seed"], return_inverse=True)
+            cells = cells * seeds.size + places
+        if again := size - np.unique(cells).size:
+            named = "configuration, instance and seed" if keys else "configuration and instance"
             sentence = (
-                f"{counted(again, 'row')} repeat a configuration, instance{seeds}: they count as "
+                f"{counted(again, 'row')} repeat a {named} of another: they count as "
                 "further runs, in the order of the table."
             )
             caveats.append(Caveat("repeated", sentence))
