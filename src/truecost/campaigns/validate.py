@@ -109,14 +109,13 @@ def validate(
         )
     read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
     own, kind = _own_journal(source)
-    if own is not None and kind == "configure":
+    if own is not None and kind in ("configure", "validate"):
+        _refuse_other_terms(own, journal, configuration, question)
+        if kind == "validate":
+            return _continued(read, own, asked, **execution)
         from truecost.campaigns.configure import continue_test
 
-        _same_file(own, journal)
         return continue_test(read, own, asked, **execution)
-    if own is not None and kind == "validate":
-        _same_file(own, journal)
-        return _continued(read, own, asked, **execution)
     logs = _logs(source)
     configurations = _several(configuration)
     check_range(read.metric, primary, margin)
@@ -328,11 +327,34 @@ def _own_journal(source: Source) -> tuple[Path | None, str]:
         return path, journal.kind
 
 
-def _same_file(own: Path, journal: str | os.PathLike[str] | None) -> None:
-    """A test continues in its own journal: a second one would use δ twice."""
+def _refuse_other_terms(
+    own: Path,
+    journal: str | os.PathLike[str] | None,
+    configuration: Any,
+    question: Question,
+) -> None:
+    """A test continues in its own journal and on its own terms: others would use δ twice."""
     if journal is not None and Path(journal).resolve() != own.resolve():
         raise InputError(
             f"{own}: its test continues in this journal itself. Leave out the other journal."
+        )
+    with Journal.read(own) as recorded:
+        tests = recorded.events(TEST)
+    if not tests:
+        return
+    terms = tests[-1].data
+    usual = Question(sampled="instance")
+    for name in ("primary", "margin", "sampled", "delta"):
+        asked = getattr(question, name)
+        if asked not in (getattr(usual, name), terms[name]):
+            raise InputError(
+                f"{own}: {name} is {terms[name] or 'not set'}, which was fixed when its test began."
+                f" Leave out --{name}."
+            )
+    names = {*terms["candidates"], *(terms["names"].get(one) for one in terms["candidates"])}
+    if configuration is not None and configuration not in names:
+        raise InputError(
+            f"{own}: its test is about {', '.join(terms['candidates'])}. Leave out --configuration."
         )
 
 
