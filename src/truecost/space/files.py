@@ -51,7 +51,7 @@ OPPOSITE = {"in": "not in", "not in": "in", "<": ">=", ">": "<=", "<=": ">", ">=
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What the lines of a PCS or irace file say; expressions wait until parameters are known."""
+    """The content of a PCS or irace file; expressions are read when all parameters are known."""
 
     parameters: dict[str, Parameter] = field(default_factory=dict)
     conditions: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
@@ -60,9 +60,11 @@ class Draft:
     decimals: int = DECIMALS
 
     def add(self, parameter: Parameter) -> None:
-        """One more parameter."""
+        """Add a parameter."""
         if parameter.name in self.parameters:
-            raise InputError(f"expected every parameter once, got {parameter.name!r} again.")
+            raise InputError(
+                f"The parameter {parameter.name!r} is here twice. Remove or rename one."
+            )
         self.parameters[parameter.name] = parameter
 
 
@@ -80,8 +82,9 @@ def parse_pcs(lines: Sequence[tuple[int, str]]) -> Draft:
                 draft.conditions.setdefault(child.strip(), []).append((number, condition))
             elif not PCS_HEADING.fullmatch(line):
                 raise InputError(
-                    f"expected a parameter, a condition or a {{forbidden combination}}, got "
-                    f"{line!r:.80}."
+                    f"{line!r:.80} is no parameter, condition or forbidden combination. Write "
+                    "name {values} [default], name [low,high] [default], child | condition, or "
+                    "{forbidden}."
                 )
     return draft
 
@@ -93,16 +96,16 @@ def _pcs_parameter(match: re.Match[str]) -> Parameter:
     listed = domain.startswith("{")
     if kind and listed != (kind in ("categorical", "ordinal")):
         raise InputError(
-            f"expected {'a [range]' if listed else '{values}'} of the {kind} {name!r}, got "
-            f"{domain!r:.80}."
+            f"{domain!r:.80} does not fit the {kind} parameter {name!r}. Write "
+            f"{'a [low,high] range' if listed else 'its {values}'}."
         )
     if "" in values:
-        raise InputError(f"expected a value at every comma, got {domain!r:.80}.")
+        raise InputError(f"A value is missing in {domain!r:.80}. Remove the comma.")
     scales = ("",) if listed else ("", "log") if kind else ("", "i", "l", "il", "li")
     if scale not in scales:
         raise InputError(
-            f"expected {' or '.join(map(repr, scales))} after the default of {name!r}, got "
-            f"{scale!r:.80}."
+            f"{scale!r:.80} after the default of {name!r} has no meaning. Write nothing"
+            f"{''.join(f' or {one}' for one in scales[1:])} there."
         )
     if listed:
         return _listed(name, values, default, ordinal=kind == "ordinal")
@@ -124,7 +127,7 @@ def parse_irace(lines: Sequence[tuple[int, str]]) -> Draft:
             elif section == "[global]":
                 if not IRACE_DIGITS.fullmatch(line):
                     raise InputError(
-                        f"expected 'digits = NUMBER' in the section [global], got {line!r:.80}."
+                        f"{line!r:.80} has no meaning in [global]. Write digits = NUMBER."
                     )
             elif match := IRACE_PARAMETER.fullmatch(line):
                 name = match["name"]
@@ -134,7 +137,7 @@ def parse_irace(lines: Sequence[tuple[int, str]]) -> Draft:
                     draft.conditions[name] = [(number, match["condition"])]
             else:
                 raise InputError(
-                    f'expected name "switch" type (values) [| condition], got {line!r:.80}.'
+                    f'Cannot read {line!r:.80}. Write name "switch" type (values) [| condition].'
                 )
     return draft
 
@@ -145,7 +148,7 @@ def _irace_parameter(match: re.Match[str], decimals: int) -> Parameter:
     values = [value.strip() for value in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', match["values"])]
     if "" in values or (log and kind in "co"):
         raise InputError(
-            f"expected a value at every comma, and log for numbers only, got {match[0]!r:.80}."
+            f"Cannot read {match[0]!r:.80}. Give a value at every comma, and log for numbers only."
         )
     values = [value.strip('"') for value in values]
     if kind in "co":
@@ -156,13 +159,12 @@ def _irace_parameter(match: re.Match[str], decimals: int) -> Parameter:
 def _listed(name: str, values: list[str], default: str, *, ordinal: bool) -> Parameter:
     if again := [value for value in values if values.count(value) > 1]:
         raise InputError(
-            f"expected every value of {name!r} once, got {again[0]!r:.80} {values.count(again[0])} "
-            "times."
+            f"{name!r} lists {again[0]!r:.80} {values.count(again[0])} times. List it once."
         )
     if default not in values:
         raise InputError(
-            f"expected a default of {name!r} out of {', '.join(map(repr, values)):.80}, got "
-            f"{default!r:.80}."
+            f"The default {default!r:.80} of {name!r} is not among its values. Use one of "
+            f"{', '.join(map(repr, values)):.80}."
         )
     made = ConfigSpace.OrdinalHyperparameter if ordinal else ConfigSpace.CategoricalHyperparameter
     return made(name, values, default_value=default)
@@ -178,13 +180,12 @@ def _ranged(
     decimals: int = DECIMALS,
 ) -> Parameter:
     if len(ends) != 2:
-        raise InputError(f"expected the two ends of the range of {name!r}, got {len(ends)} values.")
+        raise InputError(f"The range of {name!r} has {len(ends)} ends. Give two.")
     low, high = (_number(end, whole=whole) for end in ends)
     if not (low < high and math.isfinite(high - low) and (low > 0 or not log)):
-        above = " above 0" if log else ""
+        above = ", above 0 on a log scale" if log else ""
         raise InputError(
-            f"expected a range of {name!r}{above} whose first end is below its second, got {low} "
-            f"and {high}."
+            f"{name!r} cannot range from {low} to {high}. Give the lower end first{above}."
         )
     if default is None:
         value = math.sqrt(low) * math.sqrt(high) if log else (low + high) / 2
@@ -192,14 +193,13 @@ def _ranged(
     else:
         value = _number(default, whole=whole)
     if not low <= value <= high:
-        raise InputError(f"expected a default of {name!r} in [{low}, {high}], got {value}.")
+        raise InputError(
+            f"The default {value} of {name!r} is out of range. Use a number from {low} to {high}."
+        )
     if rounded := [
         number for number in (low, high, value) if not math.isclose(round(number, decimals), number)
     ]:
-        raise InputError(
-            f"expected at most {decimals} decimals in the range and default of {name!r}, got "
-            f"{rounded[0]}."
-        )
+        raise InputError(f"{rounded[0]} in {name!r} has too many decimals. Use at most {decimals}.")
     integer, real = ConfigSpace.UniformIntegerHyperparameter, ConfigSpace.UniformFloatHyperparameter
     return (integer if whole else real)(name, low, high, default_value=value, log=log)
 
@@ -209,7 +209,7 @@ def _number(text: str, *, whole: bool) -> int | float:
     legal = number.is_integer() and abs(number) <= LARGEST_WHOLE if whole else True
     if not (math.isfinite(number) and legal):
         wanted = f"a whole number up to {LARGEST_WHOLE}" if whole else "a number"
-        raise InputError(f"expected {wanted}, got {text!r:.80}.")
+        raise InputError(f"{text!r:.80} is not {wanted}. Write one.")
     return int(number) if whole else number
 
 
@@ -233,7 +233,8 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
         content = json.loads(text)
         if not isinstance(content.get("hyperparameters"), list):
             raise InputError(
-                "expected ConfigSpace JSON, with a list 'hyperparameters', got other JSON."
+                "This JSON has no list 'hyperparameters'. Write the space with ConfigSpace's "
+                "to_json."
             )
         with warnings.catch_warnings():
             # ConfigSpace only warns of what it leaves out; that "default" was renamed is all we can
@@ -247,19 +248,19 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
                 finite = isinstance(value, Value) and value not in (math.inf, -math.inf)
                 if not (finite and text_only):
                     raise InputError(
-                        f"expected text, finite numbers, true, false or null for {name!r}, got "
-                        f"{value!r:.80}."
+                        f"The value {value!r:.80} of {name!r} cannot be used. Use text, finite "
+                        "numbers, true, false or null."
                     )
         return space, tuple(item["name"] for item in content["hyperparameters"])
     except InputError:
         raise
     except json.JSONDecodeError as error:
         raise InputError(
-            f"line {error.lineno}: expected JSON ({error.msg}), got {text[error.pos :][:20]!r}."
+            f"line {error.lineno}: this is no JSON ({error.msg}): {text[error.pos :][:20]!r}."
         ) from error
     except Exception as error:  # whatever a space written by hand makes ConfigSpace raise
         raise InputError(
-            f"expected a space as ConfigSpace writes it, and it cannot be read ({reason(error)})."
+            f"ConfigSpace cannot read this space ({reason(error)}). Write it with to_json."
         ) from error
 
 
@@ -287,7 +288,7 @@ RELATION: dict[str, Any] = {
 
 
 def joined(conjunction: Any, parts: Sequence[Any]) -> Any:
-    """The conjunction of the parts; one needs none."""
+    """The conjunction of the parts, or the only part."""
     return parts[0] if len(parts) == 1 else conjunction(*parts)
 
 
@@ -300,7 +301,9 @@ def expression(
     position, text = 0, text.strip()
     while position < len(text):
         if not (match := TOKEN.match(text, position)):
-            raise InputError(f"expected a comparison, got {text[position:]!r:.80}.")
+            raise InputError(
+                f"{text[position:]!r:.80} is no comparison. Compare a parameter with a value."
+            )
         position = match.end()
         if mark := match["mark"] or (match["bare"] == "in" and "in"):
             python.append(PYTHON.get(mark, mark))
@@ -335,15 +338,15 @@ def expression(
             ):
                 word = words[int(name[1:])]
                 raise InputError(
-                    f"expected a parameter of this file in {text!r:.80}, got {word!r:.80}"
+                    f"{word!r:.80} in {text!r:.80} is no parameter of this file"
                     f"{did_you_mean(word, parameters)}"
                 )
-        raise InputError(f"expected comparisons of parameters with values, got {text!r:.80}.")
+        raise InputError(f"Cannot read {text!r:.80}. Compare parameters with values.")
 
     try:
         tree = ast.parse(" ".join(python), mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise InputError(f"expected comparisons joined by & and |, got {text!r:.80}.") from error
+        raise InputError(f"Cannot read {text!r:.80}. Join comparisons by & and |.") from error
     # PCS has {a=1, b=2} for a=1 & b=2.
     parts = tree.elts if isinstance(tree, ast.Tuple) and not child else [tree]
     return joined(kinds["and"], [translated(part, False) for part in parts])
@@ -356,8 +359,9 @@ def _comparison(
     parameters: Mapping[str, Any],
     kinds: Mapping[str, Any],
 ) -> Any:
-    """Of <, > and = only: ConfigSpace's other comparisons hold for parameters that are not active,
-    or do not exist.
+    """A comparison built from <, > and = only.
+
+    ConfigSpace's other comparisons hold for parameters that are inactive or do not exist.
     """
     atoms, listed, values = kinds, values_of(sides[-1]), list[Any]()
     other = parameters.get(texts[0])
@@ -382,36 +386,36 @@ def _legal(parameter: Any, text: str) -> Value:
         if text in listed:
             return text
         raise InputError(
-            f"expected a value of {parameter.name!r} out of {', '.join(map(repr, listed)):.80}, "
-            f"got {text!r:.80}."
+            f"{text!r:.80} is no value of {parameter.name!r}. Use one of "
+            f"{', '.join(map(repr, listed)):.80}."
         )
     number = _number(text, whole=isinstance(parameter, IntegerHyperparameter))
     if not parameter.lower <= number <= parameter.upper:
         raise InputError(
-            f"expected a value of {parameter.name!r} in [{parameter.lower}, {parameter.upper}], "
-            f"got {text!r:.80}."
+            f"{text!r:.80} is no value of {parameter.name!r}. Use a number from "
+            f"{parameter.lower} to {parameter.upper}."
         )
     return number
 
 
 def reason(error: Exception) -> str:
-    """What somebody else's exception says, in one line."""
+    """The message of another library's exception, in one line."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 @contextmanager
 def at_line(number: int) -> Iterator[None]:
-    """What goes wrong inside, goes wrong in this line of the file."""
+    """Begin messages of errors inside with the line of the file."""
     try:
         yield
     except InputError as error:
         raise InputError(f"line {number}: {error}") from error
     except Exception as error:
         raise InputError(
-            f"line {number}: expected a space that ConfigSpace can hold ({reason(error)})."
+            f"line {number}: ConfigSpace cannot hold this ({reason(error)}). Change it."
         ) from error
 
 
 def plain(value: Any) -> Any:
-    """NumPy's scalars as Python's."""
+    """A NumPy scalar as a Python one."""
     return value.item() if isinstance(value, np.generic) else value

@@ -46,7 +46,7 @@ def read_configurations(path: str | os.PathLike[str], space: Space) -> list[Conf
             raise InputError(f"{path}: configuration {number}: {error}") from error
         if not space.allows(configuration):
             raise InputError(
-                f"{path}: configuration {number}: the space forbids this combination. Change or remove it."
+                f"{path}: configuration {number}: this combination is forbidden. Change it."
             )
         configurations.setdefault(configuration.name, configuration)
     if not configurations:
@@ -83,6 +83,7 @@ def _rows(path: Path, text: str) -> list[Mapping[str, Any]]:
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise InputError(
-                f"{path}: line {number}: {len(row)} values for {len(names)} columns. Make them equal."
+                f"{path}: line {number}: {len(row)} values for {len(names)} columns. Give one "
+                "for each."
             )
     return [dict(zip(names, row, strict=True)) for row in rows]
