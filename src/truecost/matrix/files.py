@@ -207,7 +207,10 @@ def _table(matrix: CostMatrix) -> str:
     if matrix.statuses is not None:
         columns["status"] = [LABELS[status] for status in matrix.statuses[where].tolist()]
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    # A carriage return ends a line, too, and Python 3.11 does not quote it.
+    odd = any("\r" in name for name in (*configurations, *instances))
+    quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
+    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()

@@ -1,0 +1,43 @@
+"""The examples in the package."""
+
+import numpy as np
+import pytest
+
+from truecost.errors import InputError
+from truecost.examples import describe_example, example_log, example_names, load_example
+from truecost.runs import status_counts
+
+SIZES = {
+    "clasp": (50, 50, 5),
+    "clasp-large": (500, 120, 5),
+    "kissat": (50, 50, 5),
+    "kissat-large": (150, 200, 5),
+    "lkh": (50, 50, 5),
+}
+
+
+def test_all_examples_are_there() -> None:
+    """An example would be missing from the package, or be there without being named."""
+    assert example_names() == sorted(SIZES)
+    with pytest.raises(InputError, match="Did you mean 'kissat'"):
+        load_example("kisat")
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_examples_are_complete(name: str) -> None:
+    """A run, a status or the default of an example would be lost."""
+    log = example_log(name)
+    runs = log.runs
+    assert runs.shape == SIZES[name]
+    assert not np.isnan(runs.costs).any()
+    assert log.default == runs.configurations[0]
+    assert log.adaptive is False
+    assert list(log.parameters) == list(runs.configurations)
+    assert (runs.failed == (runs.costs == runs.high)).all()
+    assert runs.par == 10
+    about = describe_example(name)
+    counts = {label: count for label, count in status_counts(runs.statuses).items() if count}
+    assert about["statuses"] == counts
+    assert about["runs"] == runs.costs.size
+    assert "[target]" in about["scenario"]
+    assert about["limits"]["cutoff"] == runs.cutoff
