@@ -8,8 +8,6 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from truecost.errors import Refusal
-
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
 
@@ -21,7 +19,7 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     if decided or not log.path or assessment.default in (None, assessment.winner):
         return ()
     runs = [log.path, *log.reading.options_that_differ()]
-    if isinstance(assessment.evidence, Refusal):
+    if assessment.grade == "not testable":
         if not log.tool.startswith(("irace", "SMAC3")):
             return ()
         folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"

@@ -17,7 +17,7 @@ from truecost.show import latex, sections
 from truecost.show.glossary import TERMS
 from truecost.show.next_steps import next_steps
 from truecost.show.numbers import number, percent
-from truecost.show.verdict import NAMES, Names, block, is_time, mean_of
+from truecost.show.verdict import NAMES, Names, block, is_time, mean_of, over_tuned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,12 +144,13 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
                 else "The same configurations on test instances.",
                 test=test,
             )
-    if selection is not None and selection.error is not None:
+    if over_tuned(assessment):
+        assert selection is not None  # noqa: S101 - it is what is drawn
         add(
             "over_tuning",
             figures.over_tuning,
             f"The winner's training cost, and what it is once over-tuning of "
-            f"{number(selection.error)} is taken into account.",
+            f"{number(selection.error or 0)} is taken into account.",
             f"Measured on {counted(selection.splits, 'split')} of the instances in halves: one "
             "chooses, the other tests.",
         )

@@ -86,7 +86,8 @@ def _named(assessment: "Assessment", one: "Statement", names: Names) -> str:
         case "geometric speed-up":
             return f"geometric-mean speed-up, shift {given(one.shift or 0)} s"
         case "margin":
-            return f"room to the margin of {percent(assessment.question.margin_share or 0)}"
+            margin = given(100 * (assessment.question.margin_share or 0))
+            return f"{about} below the margin of {margin} % by"
     return one.quantity
 
 

@@ -40,11 +40,11 @@ HEADLINES: Final[dict[tuple[Criterion, str], str]] = {
 NO_AMOUNT: Final[dict[tuple[Criterion, str], str]] = {
     ("time", "better"): "{Where} {winner} is faster than {default} on average ({mean}, {level}).",
     ("time", "undecided"): "These runs cannot tell {winner} and {default} apart on average "
-    "({mean}, {level}).",
+    "({mean}).",
     ("time", "worse"): "{Where} {winner} is slower than {default} on average ({mean}, {level}).",
     ("cost", "better"): "{Where} {winner} costs less than {default} on average ({mean}, {level}).",
     ("cost", "undecided"): "These runs cannot tell {winner} and {default} apart on average "
-    "({mean}, {level}).",
+    "({mean}).",
     ("cost", "worse"): "{Where} {winner} costs more than {default} on average ({mean}, {level}).",
 }
 
@@ -56,12 +56,20 @@ APPROXIMATELY_UNDECIDED: Final[dict[Criterion, str]] = {
     "({mean}, approximate).",
 }
 
-MARGIN: Final = (
+NO_RELEVANT_DIFFERENCE: Final = (
     "{Where} the means of {winner} and {default} differ by at most {margin} ({mean}, {level})."
 )
+# What was asked with a margin, where the headline says something else.
+MARGIN: Final[dict[bool, str]] = {
+    True: "Proven: {winner} costs at most {margin} more than {default} on average ({level}).",
+    False: "Not proven: {winner} costs at most {margin} more than {default} on average.",
+}
 SAME: Final = "{Winner} is {default}: there is nothing to compare."
+UNTESTED: Final = "{Default} has no test runs, so it cannot be compared with {winner}."
+UNTESTED_WAY_OUT: Final = "Run {default} on the test instances, too."
 ALONE: Final = "{Where} {winner} costs at most {most} on average ({mean}, {level})."
-ALONE_SPREAD: Final = "{Winner} costs {observed} on average ({mean}); no default is named."
+NAME_DEFAULT: Final = "To compare, name the default: --default NAME."
+ALONE_OBSERVED: Final = "{Winner} costs {observed} on average ({mean})."
 
 # The penalty decides: proven for some, not for the declared one.
 LADDER: Final[dict[tuple[str, str], str]] = {
@@ -103,11 +111,10 @@ WINS: Final[dict[str, str]] = {
 
 # What training made it look like.
 TRAINING: Final[dict[str, str]] = {
-    "list": "In training it looks {error} better than it is (over-tuning).",
+    "list": "In training {winner} looks {error} better than it is (over-tuning).",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
-    "search": "Training is no evidence: on its {instances} training instances {winner} costs "
-    "{cost}, {default} {rival}.",
+    "tuned": "Tuning favours {winner} here: it was chosen for these runs.",
 }
 
 WHERE: Final = {

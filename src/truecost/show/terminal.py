@@ -41,7 +41,7 @@ def screen(
     """
     paint = _painter(colour)
     said = block(assessment, names)
-    lines = [paint(_cut(sections.size(assessment.log), width), "dim")]
+    lines = [paint(line, "dim") for line in _wrap(sections.size(assessment.log), width)]
     lines += block_text(said, width=width, colour=colour).splitlines()
     table = sections.statements(assessment, names)
     if all:
@@ -69,12 +69,11 @@ def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
     if first.startswith(lead):
         first = f"{paint(lead, said.tone)}{first[len(lead) :]}"
     lines = [first, *more]
-    if said.second:
-        lines += _wrap(said.second, width)
+    lines += _wrap(said.second, width)
     if said.rows:
         lines += ["", paint(said.title, "strong"), *_pairs(said.rows)]
-    if said.training:
-        lines += _wrap(said.training, width)
+    for sentence in (said.margin, said.training):
+        lines += _wrap(sentence, width)
     return "\n".join(lines)
 
 
@@ -88,7 +87,7 @@ def _also(assessment: "Assessment", table: sections.Table, colour: bool) -> list
             rows.append((row[0], f"{row[2]}, limits {row[3]}"))
     if not rows:
         return []
-    title = f"Also on new instances ({confidence(assessment.question.delta)} each limit)"
+    title = f"Also on new instances (each limit {confidence(assessment.question.delta)})"
     return ["", _painter(colour)(title, "strong"), *_pairs(rows[:5])]
 
 
@@ -131,10 +130,6 @@ def _wrap(text: str, width: int) -> list[str]:
 def _point(text: str, width: int) -> list[str]:
     first, *more = _wrap(text, width - 2) or [""]
     return [f"• {first}", *(f"  {line}" for line in more)]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _pairs(rows: Sequence[tuple[str, str]]) -> list[str]:

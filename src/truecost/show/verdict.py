@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Tone = Literal["good", "open", "bad"]
 Names = tuple[str, str]
 NAMES: Names = ("winner", "default")
+_NO_DIFFERENCE = "no relevant difference"
 # Over-tuning below this share of the training cost is not worth a sentence.
 NEGLIGIBLE = 0.005
 
@@ -48,6 +49,9 @@ class Block:
         without a default.
     training
         What training made the winner look like; empty where nothing is known.
+    margin
+        Whether the winner is proven at most the margin worse; empty without a margin, and where the
+        headline says it.
     """
 
     badge: str
@@ -57,6 +61,7 @@ class Block:
     title: str
     rows: tuple[tuple[str, str], ...]
     training: str
+    margin: str
 
     @property
     def answer(self) -> str:
@@ -75,9 +80,10 @@ def block(assessment: "Assessment", names: Names = NAMES) -> Block:
         tone=tone,
         headline=headline(assessment, names),
         second=_second(assessment, names),
-        title="" if same is None else same_title(same),
+        title="" if same is None else same_title(assessment, same),
         rows=() if same is None else tuple(_rows(assessment, same, names)),
         training=_training(assessment, names),
+        margin=_margin(assessment, names),
     )
 
 
@@ -86,6 +92,23 @@ def text(assessment: "Assessment") -> str:
     from truecost.show.terminal import screen
 
     return screen(assessment)
+
+
+def markdown_block(assessment: "Assessment", names: Names = NAMES) -> str:
+    """Return the verdict as Markdown, for a pull request."""
+    said = block(assessment, names)
+    lines = [f"**{said.answer}**", "", said.second]
+    if said.rows:
+        lines += ["", f"| {said.title} | |", "| --- | --- |"]
+        lines += [f"| {_cell(name)} | {_cell(value)} |" for name, value in said.rows]
+    lines += [
+        text for sentence in (said.margin, said.training) if sentence for text in ("", sentence)
+    ]
+    return "\n".join(lines)
+
+
+def _cell(value: str) -> str:
+    return value.replace("|", "\\|")
 
 
 def called(name: str) -> str:
@@ -120,11 +143,14 @@ def unit_of(assessment: "Assessment") -> str:
     return " s" if is_time(assessment) else ""
 
 
-def same_title(same: "SameInstances") -> str:
+def same_title(assessment: "Assessment", same: "SameInstances") -> str:
     """Return what winner and default were compared on."""
     if same.unit == "seed":
         return f"Same instance, {counted(same.units, 'seed')}"
-    kind = {"test": "test instance", "training": "instance"}[same.source]
+    # Runs that chose the winner are training runs; runs of a fixed list are just runs.
+    usable = assessment.statement("difference") is not None
+    kind = {"test": "test instance", "training": "training instance"}[same.source]
+    kind = "instance" if usable and same.source == "training" else kind
     families = f", {counted(same.units, 'family')}" if same.unit == "family" else ""
     return f"Same {counted(same.instances, kind)}{families}"
 
@@ -134,10 +160,12 @@ def headline(assessment: "Assessment", names: Names = NAMES) -> str:
     winner, default = map(called, names)
     if assessment.default == assessment.winner:
         return sentences.SAME.format(Winner=opening(winner), default=default)
+    if isinstance(assessment.evidence, Refusal):
+        return assessment.evidence.reason
     if assessment.default is None:
         return _alone(assessment, names)
-    if isinstance(assessment.evidence, Refusal):
-        return opening(assessment.evidence.reason)
+    if assessment.statement("difference") is None:
+        return sentences.UNTESTED.format(Default=opening(default), winner=winner)
     ladder = assessment.ladder
     if ladder is not None and _ladder_decides(assessment, ladder):
         return _of_ladder(assessment, ladder)
@@ -190,9 +218,10 @@ def _of_mean(assessment: "Assessment", grade: str, names: Names) -> str:
     if difference is None:
         return ""
     fields = _fields(assessment, difference.delta, names)
-    if grade == "no relevant difference":
-        margin = percent(assessment.question.margin_share or 0)
-        return sentences.MARGIN.format(margin=margin, **fields)
+    if grade == _NO_DIFFERENCE:
+        share = assessment.question.margin_share or 0.0
+        margin = percent(share, _digits(share))
+        return sentences.NO_RELEVANT_DIFFERENCE.format(margin=margin, **fields)
     lower, upper = difference.lower, difference.upper
     if grade.startswith("probably") and difference.approximate is not None:
         lower, upper = difference.approximate
@@ -234,15 +263,19 @@ def _alone(assessment: "Assessment", names: Names) -> str:
         return sentences.ALONE.format(most=most, **fields)
     cost = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
     observed = f"{number(mean.observed if mean else cost)}{unit_of(assessment)}"
-    return sentences.ALONE_SPREAD.format(observed=observed, **fields)
+    return sentences.ALONE_OBSERVED.format(observed=observed, **fields)
 
 
 def _second(assessment: "Assessment", names: Names) -> str:
     """Return the sentence on the criterion that does not decide; the way out of a refusal."""
     if isinstance(assessment.evidence, Refusal):
         return assessment.evidence.way_out
-    if assessment.same is None:
+    if assessment.default is None and len(assessment.ranking) > 1:
+        return sentences.NAME_DEFAULT
+    if assessment.default in (None, assessment.winner):
         return ""
+    if assessment.same is None or assessment.statement("difference") is None:
+        return sentences.UNTESTED_WAY_OUT.format(default=called(names[1]))
     if assessment.question.primary == "wins":
         difference = assessment.statement("difference")
         return "" if difference is None else _of_mean(assessment, difference.grade, names)
@@ -271,6 +304,9 @@ def _rows(assessment: "Assessment", same: "SameInstances", names: Names) -> list
         rows.append((f"limits, {level} each", between(difference, guaranteed=True)))
     if difference.approximate is not None and not assessment.grade.startswith("probably"):
         rows.append((f"approximate, {level}", between(difference, guaranteed=False)))
+    if assessment.question.primary == "wins":
+        # Otherwise the second sentence says so.
+        rows.append(("runs won", f"{same.won:,} of {same.runs:,}"))
     if same.solved_both is not None:
         # Nothing failed: nothing to tell.
         apart = (same.solved_only_winner or 0) + (same.solved_only_default or 0)
@@ -294,8 +330,9 @@ def _solved(same: "SameInstances", names: Names) -> str:
     return f"{names[0]} {mine:,}, {names[1]} {theirs:,} of {same.runs:,}"
 
 
-def _digits(change: float) -> int:
-    return 0 if abs(change) >= 0.1 else 1
+def _digits(share: float) -> int:
+    """Return decimals of a per cent: 12 %, 5 %, 2.5 %."""
+    return 0 if abs(share) >= 0.1 or round(1000 * share) % 10 == 0 else 1
 
 
 def between(statement: "Statement", *, guaranteed: bool) -> str:
@@ -311,20 +348,35 @@ def between(statement: "Statement", *, guaranteed: bool) -> str:
 
 def _training(assessment: "Assessment", names: Names) -> str:
     """Return the one line on what training made the winner look like."""
-    selection = assessment.selection
+    selection, same = assessment.selection, assessment.same
     fields = _fields(assessment, assessment.question.delta, names)
+    if same is not None and same.source == "training" and assessment.grade == "not testable":
+        return sentences.TRAINING["tuned"].format(**fields)
     if selection is None:
         return ""
     if selection.earlier is not None and selection.earlier.proven:
         earlier = label(selection.earlier.configuration)
         return sentences.TRAINING["earlier"].format(earlier=earlier, **fields)
-    if selection.error is None:
+    if not over_tuned(assessment):
         return ""
-    cost = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
-    if selection.error <= NEGLIGIBLE * abs(cost):
-        return ""
-    error = f"{number(selection.error)}{unit_of(assessment)}"
+    error = f"{number(selection.error or 0)}{unit_of(assessment)}"
     return sentences.TRAINING["list"].format(error=error)
+
+
+def _margin(assessment: "Assessment", names: Names) -> str:
+    """Return the sentence on the margin."""
+    kept, share = assessment.margin_kept, assessment.question.margin_share
+    if kept is None or share is None or assessment.grade in ("not testable", _NO_DIFFERENCE):
+        return ""
+    fields = _fields(assessment, assessment.question.delta, names)
+    return sentences.MARGIN[kept].format(margin=percent(share, _digits(share)), **fields)
+
+
+def over_tuned(assessment: "Assessment") -> bool:
+    """Whether the winner of a list looked noticeably better in training than it is."""
+    error = None if assessment.selection is None else assessment.selection.error
+    costs = [row.cost for row in assessment.ranking if row.configuration == assessment.winner]
+    return error is not None and bool(costs) and error > NEGLIGIBLE * abs(costs[0])
 
 
 def _badge(assessment: "Assessment") -> tuple[str, Tone]:
@@ -336,6 +388,8 @@ def _badge(assessment: "Assessment") -> tuple[str, Tone]:
         side = "Better" if ladder.better is not None else "Worse"
         high = (ladder.better or ladder.worse or (1.0, 1.0))[1]
         return f"{side} up to {par(high)}", "open"
+    if assessment.default is None and not isinstance(assessment.evidence, Refusal):
+        return "No default", "open"
     if grade == "better" and not assessment.green:
         return "Better, with a condition", "open"
     tone: Tone = "good" if assessment.green or assessment.margin_kept else "open"

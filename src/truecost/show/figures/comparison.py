@@ -14,6 +14,7 @@ from truecost.show.figures.style import (
     ORANGE,
     SAND,
     axes_of,
+    few_ticks,
     legend,
     log_if_wide,
     plain_ticks,
@@ -41,9 +42,9 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     needed(assessment)
     same = assessment.same
     assert same is not None  # noqa: S101 - `needed` raises otherwise
-    ax = axes_of(ax, (5.6, 3.2))
+    ax = axes_of(ax, (5.6, 3.9))
     difference = same.difference
-    ax.plot([0, 0], [-0.45, 1.0], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
+    ax.plot([0, 0], [-0.14, 1.0], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
     reach = [0.0, difference.observed]
     if isfinite(difference.lower) and isfinite(difference.upper):
         reach += (difference.lower, difference.upper)
@@ -62,8 +63,8 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     room = 0.08 * (high - low) or 1.0
     ax.set_xlim(low - room, high + room)
     ax.set_ylim(-1.3, 1.3)
-    ax.annotate(f"winner {number(same.winner_cost)}", (difference.observed, 0), (0, 10),
-                textcoords="offset points", ha="center", color=INK)  # fmt: skip
+    ax.annotate(f"winner {number(same.winner_cost)}", (difference.observed, 0), (0, -11),
+                textcoords="offset points", ha="center", va="top", color=INK)  # fmt: skip
     left = (low + high) / 2 < 0
     ax.annotate(f"default {number(same.default_cost)}", (0, 1.05), (-4 if left else 4, 0),
                 textcoords="offset points", ha="right" if left else "left", color=INK)  # fmt: skip
@@ -71,6 +72,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     ax.spines["left"].set_visible(False)
     unit = " (s)" if is_time(assessment) else ""
     ax.set_xlabel(f"difference in {mean_of(assessment)}{unit}", parse_math=False)
+    few_ticks(ax)
     _wins_bar(ax, same.won, same.tied, same.lost)
     handles, labels = ax.get_legend_handles_labels()
     if handles:
@@ -131,6 +133,7 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     if log:
         plain_ticks(ax, "x")
         plain_ticks(ax, "y")
+    few_ticks(ax)
     ax.set_aspect("equal")
     ax.set_xlabel(f"default, {mean_of(assessment)}", parse_math=False)
     ax.set_ylabel(f"winner, {mean_of(assessment)}", parse_math=False)
@@ -168,6 +171,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     if log_if_wide(ends):
         ax.set_xscale("log")
         plain_ticks(ax, "x")
+    few_ticks(ax, 6)
     ax.set_ylim(0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     ax.grid(axis="y")
@@ -210,5 +214,6 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10)
     ax.invert_yaxis()
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x", color=LINE)
+    ax.locator_params(axis="x", nbins=5)
     ax.set_xlabel(f"added to the difference of {signed(number(float(parts.sum())))}")
     return ax

@@ -46,9 +46,9 @@ def means(costs: FloatArray) -> FloatArray:
 
 def same_matrix(assessment: "Assessment") -> "CostMatrix":
     """Return the runs that the comparison on the same instances is made of."""
-    if not isinstance(assessment.evidence, Refusal):
-        return assessment.evidence.runs
-    log, same = assessment.log, assessment.same
+    log, evidence, same = assessment.log, assessment.evidence, assessment.same
+    if not isinstance(evidence, Refusal) and assessment.statement("difference") is not None:
+        return evidence.runs
     return log.test if log.test is not None and same and same.source == "test" else log.runs
 
 

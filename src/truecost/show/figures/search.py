@@ -16,6 +16,7 @@ from truecost.show.figures.style import (
     LINE,
     ORANGE,
     axes_of,
+    few_ticks,
     legend,
     log_if_wide,
     plain_ticks,
@@ -82,6 +83,7 @@ def incumbents(assessment: "Assessment", ax: "Axes | None" = None, *, test: bool
     ax.set_xlabel("training runs" if counted else "place in the search")
     ax.set_ylabel(f"{mean_of(assessment)}, {'test' if test else 'training'}", parse_math=False)
     ax.grid(axis="y")
+    few_ticks(ax, 6)
     return ax
 
 
@@ -129,6 +131,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
         parse_math=False,
     )
     ax.invert_yaxis()
+    ax.locator_params(axis="x", nbins=5)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color=LINE)
     ax.set_xlabel(f"{mean_of(assessment)}, training", parse_math=False)
@@ -213,6 +216,7 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.set_yticks([row for row, *_ in rows], [text for _, _, text, _, _ in rows])
     ax.set_ylim(-0.6, 1.8)
     ax.margins(x=0.15)
+    ax.locator_params(axis="x", nbins=5)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     unit = " (s)" if is_time(assessment) else ""

@@ -116,9 +116,16 @@ def legend(ax: "Axes", columns: int = 2) -> None:
 
 
 def log_if_wide(values: Iterable[float]) -> bool:
-    """Whether an axis of these values is logarithmic: all positive, and a factor of 20 apart."""
+    """Whether an axis of these values is logarithmic: all positive, and a factor of 5 apart."""
     known = [value for value in values if value == value]
-    return bool(known) and min(known) > 0 and max(known) > 20 * min(known)
+    return bool(known) and min(known) > 0 and max(known) > 5 * min(known)
+
+
+def few_ticks(ax: "Axes", number: int = 5) -> None:
+    """Keep the labels of linear axes apart; small numbers are long."""
+    for name, scale in (("x", ax.get_xscale()), ("y", ax.get_yscale())):
+        if scale == "linear":
+            ax.locator_params(axis=name, nbins=number)
 
 
 def plain_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
