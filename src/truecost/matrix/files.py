@@ -209,8 +209,9 @@ def _table(matrix: CostMatrix) -> str:
     text = io.StringIO(newline="")
     # A carriage return ends a line, too, and Python 3.11 does not quote it.
     odd = any("\r" in name for name in (*configurations, *instances))
-    quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
+    writer = csv.writer(
+        text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
+    )
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
