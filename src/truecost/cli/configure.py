@@ -60,7 +60,7 @@ def command(
     """
     from truecost.campaigns.configure import configure
     from truecost.cli.terminal import print_assessment
-    from truecost.show.sections import search_summary
+    from truecost.show.summaries import search_summary
 
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "-search")

@@ -21,7 +21,7 @@ def command(
     """Judge three solvers that truecost tuned: real runs of the winner and the default."""
     from truecost import api
     from truecost.cli.terminal import width
-    from truecost.show.sections import demo_text
+    from truecost.show.summaries import demo_text
 
     assessments = {solver: api.audit(f"{solver}-tuned") for solver in SOLVERS}
     if out is not None:

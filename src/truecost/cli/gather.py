@@ -41,7 +41,7 @@ def command(
     Rerun the same command to resume. A larger number of instances or runs extends the journal.
     """
     from truecost.campaigns import gather as gathering
-    from truecost.show.sections import campaign_summary
+    from truecost.show.summaries import campaign_summary
 
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "")

@@ -27,7 +27,7 @@ def command(
     """
     from truecost import api
     from truecost.matrix.files import write_log
-    from truecost.show.sections import log_summary
+    from truecost.show.summaries import log_summary
 
     log = api.import_runs(runs, reading)
     if out is not None:

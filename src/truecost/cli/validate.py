@@ -65,7 +65,7 @@ def command(
     from truecost.campaigns.validate import validate
     from truecost.cli.terminal import print_assessment
     from truecost.journal.store import is_journal
-    from truecost.show.sections import validation_summary
+    from truecost.show.summaries import validation_summary
 
     read = None if scenario is None else read_scenario(scenario, quiet)
     source: Any = logs[0]

@@ -5,6 +5,7 @@ logs that were read.
 """
 
 import shlex
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,14 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     decided = assessment.grade in ("better", "worse", "no relevant difference")
     if decided or not log.path or assessment.default in (None, assessment.winner):
         return ()
-    runs = [log.path, *log.reading.options_that_differ()]
-    if assessment.grade == "not testable":
-        if not log.tool.startswith(("irace", "SMAC3")):
-            return ()
-        folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"
-        return (f"truecost scenario from-log {shlex.join([*runs, '--out', folder])}",)
-    return (f"truecost plan {shlex.join([*runs, *question.options_that_differ()])}",)
+    runs = [log.path, *replace(log.reading, test=None).options_that_differ()]
+    asked = replace(question, basis=None, candidates=None).options_that_differ()
+    plan = f"truecost plan {shlex.join([*runs, *asked])}"
+    if assessment.grade != "not testable":
+        return (plan,)
+    # A journal knows its scenario; other tools' logs become one.
+    if log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
+        return ()
+    folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"
+    read = [log.path, *log.reading.options_that_differ(), "--out", folder]
+    return (f"truecost scenario from-log {shlex.join(read)}",)

@@ -11,7 +11,6 @@ from truecost.show.numbers import (
     at_least,
     at_most,
     confidence,
-    duration,
     given,
     label,
     number,
@@ -25,7 +24,6 @@ from truecost.show.numbers import (
 from truecost.show.verdict import NAMES, Names, called, mean_of, opening, par, unit_of
 
 if TYPE_CHECKING:
-    from truecost.campaigns.results import Gathered
     from truecost.judge.assessment import Assessment, Statement
     from truecost.matrix import Log
 
@@ -297,54 +295,3 @@ def caveats(assessment: "Assessment") -> tuple[str, ...]:
     if difference is not None and difference.no_approximate:
         lines.append(difference.no_approximate)
     return tuple(dict.fromkeys(lines))
-
-
-def log_summary(log: "Log") -> str:
-    """Return what a log holds, as lines."""
-    runs = log.runs
-    lines = [size(log)]
-    rows = [("costs", _range(log))]
-    if log.default is not None:
-        rows.append(("default", label(log.default)))
-    if log.incumbent is not None:
-        rows.append(("chosen by the tool", label(log.incumbent)))
-    made = {
-        True: "proposed from costs, as by a search",
-        False: "a list fixed before the first run",
-        None: "unknown; read as a list",
-    }
-    rows.append(("configurations", made[log.adaptive]))
-    if runs.families is not None:
-        rows.append(("families", f"{len(set(runs.families)):,}"))
-    total, failed = int((runs.counts()).sum()), int(runs.failed.sum())
-    rows.append(("runs", f"{total:,}, {failed:,} not solved" if runs.can_fail else f"{total:,}"))
-    if (missing := runs.costs.size - total) > 0:
-        rows.append(("missing", f"{missing:,} of {runs.costs.size:,}"))
-    if runs.censored.any():
-        rows.append(("stopped early", f"{int(runs.censored.sum()):,}"))
-    lines += [f"  {name:<20} {text}" for name, text in rows]
-    lines += [f"  • {visible(caveat.sentence)}" for caveat in log.caveats]
-    return "\n".join(lines)
-
-
-def _range(log: "Log") -> str:
-    runs, unit = log.runs, visible(log.cost_unit)
-    if runs.par is not None and runs.cutoff is not None:
-        return f"{par(runs.par)}, cutoff {given(runs.cutoff)} s"
-    if not (isfinite(runs.low) or isfinite(runs.high)):
-        return f"{unit or 'no unit given'}, range unknown"
-    return f"{given(runs.low)} to {given(runs.high)} {unit}".rstrip()
-
-
-def campaign_summary(gathered: "Gathered") -> str:
-    """Return what a campaign of `gather` did, as lines."""
-    size_ = (
-        f"{counted(gathered.configurations, 'configuration')} × "
-        f"{counted(gathered.instances, 'instance')}"
-    )
-    stop = "" if gathered.stop == "finished" else f" ({visible(gathered.stop)})"
-    return (
-        f"{visible(gathered.scenario)}: {size_}\n"
-        f"{gathered.runs:,} of {gathered.planned:,} runs{stop}, {duration(gathered.cpu)} of CPU "
-        f"time, in {visible(str(gathered.journal))}"
-    )

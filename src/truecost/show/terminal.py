@@ -41,7 +41,7 @@ def screen(
     """
     paint = _painter(colour)
     said = block(assessment, names)
-    lines = [paint(line, "dim") for line in _wrap(sections.size(assessment.log), width)]
+    lines = [paint(line, "dim") for line in wrapped(sections.size(assessment.log), width)]
     lines += block_text(said, width=width, colour=colour).splitlines()
     table = sections.statements(assessment, names)
     if all:
@@ -64,16 +64,16 @@ def screen(
 def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
     """Return the verdict block alone, as compare, validate, configure and demo print it."""
     paint = _painter(colour)
-    first, *more = _wrap(said.answer, width)
+    first, *more = wrapped(said.answer, width)
     lead = said.answer.partition(" ")[0] if said.badge.startswith("Better up") else said.badge
     if first.startswith(lead):
         first = f"{paint(lead, said.tone)}{first[len(lead) :]}"
     lines = [first, *more]
-    lines += _wrap(said.second, width)
+    lines += wrapped(said.second, width)
     if said.rows:
         lines += ["", paint(said.title, "strong"), *_pairs(said.rows)]
     for sentence in (said.margin, said.training):
-        lines += _wrap(sentence, width)
+        lines += wrapped(sentence, width)
     return "\n".join(lines)
 
 
@@ -107,7 +107,7 @@ def _everything(
     few = sections.Table(head=ranking.head, rows=ranking.rows[:10])
     yield from ("", paint("Training", "strong"), *_grid(few, width))
     for sentence in (sections.best_set(assessment), sections.noise(assessment)):
-        yield from _wrap(sentence, width)
+        yield from wrapped(sentence, width)
     if assumed := sections.assumptions(assessment, names):
         yield from ("", paint("Assumptions", "strong"))
         for line in assumed:
@@ -121,14 +121,15 @@ def _painter(colour: bool) -> Callable[[str, str], str]:
     return paint
 
 
-def _wrap(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a paragraph; no number is parted from its unit."""
     held = _UNIT.sub(_HELD, text)
     lines = textwrap.wrap(held, width, break_long_words=False, break_on_hyphens=False)
     return [line.replace(_HELD, " ") for line in lines]
 
 
 def _point(text: str, width: int) -> list[str]:
-    first, *more = _wrap(text, width - 2) or [""]
+    first, *more = wrapped(text, width - 2) or [""]
     return [f"• {first}", *(f"  {line}" for line in more)]
 
 

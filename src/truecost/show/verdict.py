@@ -360,7 +360,7 @@ def _training(assessment: "Assessment", names: Names) -> str:
     if not over_tuned(assessment):
         return ""
     error = f"{number(selection.error or 0)}{unit_of(assessment)}"
-    return sentences.TRAINING["list"].format(error=error)
+    return sentences.TRAINING["list"].format(error=error, **fields)
 
 
 def _margin(assessment: "Assessment", names: Names) -> str:

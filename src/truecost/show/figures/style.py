@@ -123,9 +123,10 @@ def log_if_wide(values: Iterable[float]) -> bool:
 
 def few_ticks(ax: "Axes", number: int = 5) -> None:
     """Keep the labels of linear axes apart; small numbers are long."""
-    for name, scale in (("x", ax.get_xscale()), ("y", ax.get_yscale())):
-        if scale == "linear":
-            ax.locator_params(axis=name, nbins=number)
+    if ax.get_xscale() == "linear":
+        ax.locator_params(axis="x", nbins=number)
+    if ax.get_yscale() == "linear":
+        ax.locator_params(axis="y", nbins=number)
 
 
 def plain_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
