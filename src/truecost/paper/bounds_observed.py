@@ -18,26 +18,24 @@ if TYPE_CHECKING:
 def with_bounds(
     matrix: CostMatrix, table: "pd.DataFrame", kind: Kind, delta: float
 ) -> "pd.DataFrame":
-    """The table of a sweep with Theorem 2 in four columns; as it is without a range of costs.
+    """The table of a sweep with Theorem 2 in the columns `bound` (Bennett's form) and `printed`; as
+    it is without a range of costs.
 
-    `bound` and `printed` use the largest τ² of all configurations, `bound_best` and `printed_best`
-    that of the configuration with the lowest mean cost. The variances are estimated from the
-    matrix, and the errors are against test means: plug-in, not guaranteed.
+    The variances are estimated from the matrix, and the errors are against test means: plug-in, not
+    guaranteed.
     """
     if not np.isfinite(matrix.width):
         return table
     components = variance_components(matrix)
-    best = int(np.nanmean(matrix.costs, axis=(1, 2)).argmin())
     # Rows differ in m or in the allocation: one is an array, the other a number.
-    varied = kind == "m"
-    rows = table.iloc[:1] if varied else table
+    rows = table.iloc[:1] if kind == "m" else table
     sizes = even_sizes(rows["n"].to_numpy(), rows["k"].to_numpy())
-    m = table["m"].to_numpy() if varied else int(table["m"].iloc[0])
+    m = table["m"].to_numpy() if kind == "m" else int(table["m"].iloc[0])
 
-    def epsilon(form: bounds.Form, of_best: bool) -> FloatArray:
+    def epsilon(form: bounds.Form) -> FloatArray:
         bound = bounds.finite(
             allocation=sizes,
-            components=components[best] if of_best else components,
+            components=components,
             width=matrix.width,
             delta=delta,
             configurations=m,
@@ -45,9 +43,4 @@ def with_bounds(
         )
         return np.broadcast_to(bound.epsilon, len(table))
 
-    return table.assign(
-        bound=epsilon("bennett", False),
-        printed=epsilon("printed", False),
-        bound_best=epsilon("bennett", True),
-        printed_best=epsilon("printed", True),
-    )
+    return table.assign(bound=epsilon("bennett"), printed=epsilon("printed"))

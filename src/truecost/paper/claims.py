@@ -118,7 +118,7 @@ def small_n(exact: "pd.DataFrame") -> Claim:
     gains = squared.sub(squared["even"], axis=0)[["concentrated", "scattered"]]
     gains = gains.loc[:, gains.max() > EQUAL * squared["even"].max()]
     if gains.empty:
-        return _open("small N")
+        return _open("small N", "The estimators are equal on this matrix.")
     peaks = {NAMES[str(name)]: float(peak) for name, peak in gains.idxmax().items()}
     places = ", ".join(f"over {name} at N = {peak:.3g}K" for name, peak in peaks.items())
     return _claim(

@@ -11,7 +11,7 @@ import numpy as np
 from truecost.arrays import IntArray
 from truecost.paper import fit
 from truecost.paper.fit import FORMULAS, Kind
-from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, log_if_wide
+from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, log_if_wide, plain_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ SWEPT: dict[Kind, str] = {
 }
 # Curves of up to a thousand values need no more points.
 MOST_POINTS = 100
-BOUNDS: dict[Error, str] = {"uniform": "bounds", "selection": "bounds-selection"}
+ERRORS: tuple[Error, ...] = ("uniform", "selection")
 LOOKS = {
     "even": ("S*: evenly over the instances", BLUE, "o", "-"),
     "concentrated": ("S†: all runs of one instance after another", ORANGE, "s", "--"),
@@ -53,8 +53,7 @@ def estimators(
     ax.set(xlabel="N/K, runs for each training instance", ylabel=f"absolute error ({unit})")
     ax.set_title(f"K = {simulated['k'].iloc[0]}, mean ± standard deviation over splits")
     ax.set_ylim(bottom=0)
-    ax.legend(fontsize=7.5)
-    return ax
+    return _finished(ax)
 
 
 def error_curve(
@@ -68,7 +67,7 @@ def error_curve(
     """Mean error over splits, with twice its standard error, and the fitted curve (the paper's
     Figures 2 and 3), from a table of `sweep`.
     """
-    ax, places = _panel(table, kind, error, unit, ax)
+    ax, places = _panel(table, kind, f"{error} error", unit, ax)
     x, seen, se = (table[column].to_numpy()[places] for column in (kind, error, f"{error}_se"))
     curve = fit.curve(table[kind], table[error], kind)
     ax.fill_between(x, seen - 2 * se, seen + 2 * se, color=BLUE, alpha=0.3, linewidth=0)
@@ -77,40 +76,32 @@ def error_curve(
     ax.set_title(
         "no variation to fit" if np.isnan(curve.r_squared) else f"R² = {curve.r_squared:.3f}"
     )
-    ax.legend(fontsize=7.5)
-    return ax
+    return _finished(ax)
 
 
 def bounds(
-    table: "pd.DataFrame",
-    kind: Kind,
-    error: Error = "uniform",
-    *,
-    unit: str = "cost",
-    ax: "Axes | None" = None,
+    table: "pd.DataFrame", kind: Kind, *, unit: str = "cost", ax: "Axes | None" = None
 ) -> "Axes":
-    """Theorem 2 and the error that 1 − δ of the splits stay below, from a table of `with_bounds`.
-
-    For the selection error, bounds with the variance of the best configuration.
+    """Theorem 2, and the uniform and selection errors that 1 − δ of the splits stay below, from a
+    table of `with_bounds`.
     """
-    ax, places = _panel(table, kind, error, unit, ax)
-    suffix = "" if error == "uniform" else "_best"
+    ax, places = _panel(table, kind, "error", unit, ax)
     lines = {
-        f"{error}_q": ("1 − δ of the splits lie below", BLUE, "-"),
-        f"bound{suffix}": ("Theorem 2, Bennett's form", INK, "--"),
-        f"printed{suffix}": ("Theorem 2 as printed", GREY, ":"),
+        "uniform_q": ("uniform error, 1 − δ of the splits", BLUE, "-"),
+        "selection_q": ("selection error, 1 − δ of the splits", ORANGE, "-"),
+        "bound": ("Theorem 2, Bennett's form", INK, "--"),
+        "printed": ("Theorem 2 as printed", GREY, ":"),
     }
     for column, (label, colour, dash) in lines.items():
         values = table[column].to_numpy()[places]
         ax.plot(table[kind].to_numpy()[places], values, color=colour, linestyle=dash, label=label)
-    if min(table[column].min() for column in lines) > 0:
+    if kind != "m" and table["uniform_q"].min() > 0:
         ax.set_yscale("log")
-    ax.legend(fontsize=7.5)
-    return ax
+    return _finished(ax)
 
 
 def _panel(
-    table: "pd.DataFrame", kind: Kind, error: Error, unit: str, ax: "Axes | None"
+    table: "pd.DataFrame", kind: Kind, what: str, unit: str, ax: "Axes | None"
 ) -> "tuple[Axes, IntArray]":
     """The axes, labelled, and the rows to draw: evenly spaced on a logarithmic scale."""
     ax = axes_of(ax)
@@ -118,5 +109,14 @@ def _panel(
     wanted = np.geomspace(values[0], values[-1], MOST_POINTS)
     if log_if_wide(values):
         ax.set_xscale("log")
-    ax.set(xlabel=SWEPT[kind], ylabel=f"{error} error ({unit})")
+    ax.set(xlabel=SWEPT[kind], ylabel=f"{what} ({unit})")
     return ax, cast(IntArray, np.unique(np.searchsorted(values, wanted)).clip(max=len(values) - 1))
+
+
+def _finished(ax: "Axes") -> "Axes":
+    if ax.get_xscale() == "log":
+        plain_ticks(ax, "x")
+    if ax.get_yscale() == "log":
+        plain_ticks(ax, "y")
+    ax.legend(fontsize=7.5)
+    return ax

@@ -36,16 +36,12 @@ CAPTIONS = {
     "estimators": "Figure 1: the estimators at the largest K",
     "uniform": "Figure 2: uniform error against m, N and K",
     "selection": "Figure 3: selection error against m, N and K",
-    "bounds": "Theorem 2 next to the uniform error",
-    "bounds-selection": "Theorem 2 next to the selection error",
+    "bounds": "Theorem 2 next to both errors",
 }
-# The figures under each claim.
+# The figure under a claim.
 FIGURES = {
-    "best": ("estimators",),
-    "fits": ("uniform",),
-    "selection": ("selection",),
-    "bounds": ("bounds", "bounds-selection"),
-}
+    "best": "estimators", "fits": "uniform", "selection": "selection", "bounds": "bounds"
+}  # fmt: skip
 METHODS = (
     "A split draws training and test instances without replacement; the mean cost on the test "
     "instances counts as the true cost. S* spreads runs evenly, S† makes all runs of one instance "
@@ -268,10 +264,10 @@ def _draw(tables: Tables, folder: Path, unit: str) -> list[str]:
     if compared := _estimators(tables):
         panels["estimators"] = [partial(figures.estimators, compared[-1])]
     for kind, table in _sweeps(tables).items():
-        for error, bounds in figures.BOUNDS.items():
+        for error in figures.ERRORS:
             panels[error].append(partial(figures.error_curve, table, kind, error))
-            if "bound" in table:
-                panels[bounds].append(partial(figures.bounds, table, kind, error))
+        if "bound" in table:
+            panels["bounds"].append(partial(figures.bounds, table, kind))
     drawn = [name for name, parts in panels.items() if parts]
     for name in drawn:
         with page_style():
@@ -305,9 +301,8 @@ def _report(head: str, tables: Tables, judged: Sequence[claims.Claim], drawn: Se
         blocks += [f"## {number}. {claim.says}", finding]
         if claim.name == "fits":
             blocks.append(_fits(tables))
-        for name in FIGURES.get(claim.name, ()):
-            if name in drawn:
-                blocks.append(f"![{CAPTIONS[name]}](figures/{name}.svg)\n\n*{CAPTIONS[name]}*")
+        if (name := FIGURES.get(claim.name)) in drawn and name:
+            blocks.append(f"![{CAPTIONS[name]}](figures/{name}.svg)\n\n*{CAPTIONS[name]}*")
     return "\n\n".join([*blocks, "## Methods", METHODS]) + "\n"
 
 

@@ -33,11 +33,13 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Costs:
-    """The matrix in single precision: means are off by a millionth, which no number of splits could
-    tell.
+    """The costs above the lowest of all, in single precision: means are off by a millionth, which
+    no number of splits could tell.
 
     Attributes
     ----------
+    lowest
+        To be added to costs again.
     runs
         (M, P, R).
     means
@@ -46,6 +48,7 @@ class Costs:
         K and T.
     """
 
+    lowest: float
     runs: Floats
     means: Floats
     train: int
@@ -55,9 +58,11 @@ class Costs:
     def of(cls, matrix: CostMatrix, train: int | None, test: int | None) -> "Costs":
         """The costs of a matrix, and the sizes of its splits."""
         costs = complete_costs(matrix)
+        lowest = float(costs.min())
         train, test = split_sizes(matrix.shape[1], train, test)
-        means = np.ascontiguousarray(costs.mean(axis=2).T, dtype=np.float32)
-        return cls(runs=costs.astype(np.float32, order="C"), means=means, train=train, test=test)
+        runs = np.ascontiguousarray(costs - lowest, dtype=np.float32)
+        means = np.ascontiguousarray((costs.mean(axis=2) - lowest).T, dtype=np.float32)
+        return cls(lowest=lowest, runs=runs, means=means, train=train, test=test)
 
     def split(self, rng: np.random.Generator) -> tuple[IntArray, Floats]:
         """Training instances, and the true cost of every configuration: that on the others."""

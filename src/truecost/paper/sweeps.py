@@ -90,7 +90,7 @@ def sweep(
     else:
         split = partial(_n_split if kind == "n" else _k_split, costs)
         errors = in_processes(split, splits=splits, rng=rng, workers=workers, progress=progress)
-        curves = _over_splits(errors, delta)
+        curves = _over_splits(errors, costs.lowest, delta)
     import pandas as pd
 
     return pd.DataFrame({**sizes, **curves}, index=range(values.size))
@@ -174,9 +174,10 @@ def _errors(costs: Floats, truth: Floats, axis: int) -> Floats:
     return np.stack([costs.max(axis=axis), chosen, least]).astype(np.float32)
 
 
-def _over_splits(errors: Floats, delta: float) -> dict[str, FloatArray]:
+def _over_splits(errors: Floats, lowest: float, delta: float) -> dict[str, FloatArray]:
     """The curves from the uniform error, selection error and lowest training cost of each split."""
     uniform, selection, training = errors.astype(np.float64).transpose(1, 0, 2)
+    training = training + lowest
     named = dict(zip(CURVES, (uniform, selection, training, training + selection), strict=True))
     curves = _means(named)
     place = _place(len(errors), delta)

@@ -1,0 +1,222 @@
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from truecost.arrays import FloatArray
+from truecost.errors import InputError
+from truecost.matrix import CostMatrix
+from truecost.paper.exact import (
+    ESTIMATORS,
+    Estimator,
+    complete_costs,
+    estimator_table,
+    grid,
+    mean_squared_error,
+    split_sizes,
+    subset_weights,
+)
+from truecost.stats.allocation import Allocation
+from truecost.stats.variance import variance_components
+
+
+def matrix_of(costs: FloatArray, high: float = np.inf) -> CostMatrix:
+    """A matrix with numbered names."""
+    configurations, instances = ([f"{i}" for i in range(n)] for n in costs.shape[:2])
+    return CostMatrix(costs, configurations, instances, 0.0, high)
+
+
+def random_costs(seed: int, *shape: int) -> FloatArray:
+    """Costs with differences between instances and between runs."""
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.lognormal(size=(*shape[:2], 1)) + rng.exponential(size=shape))
+
+
+def all_estimates(runs: FloatArray, estimator: str, n: int) -> list[float]:
+    """Every equally probable estimate from the runs of one configuration on K training instances,
+    (K, R), in the paper's words.
+    """
+    instances, stored = runs.shape
+    orders = [list(order) for order in permutations(range(stored))]
+    if estimator == "pairs":
+        return [float(np.mean(chosen)) for chosen in combinations(runs.ravel(), n)]
+    if estimator == "scattered":
+        return [float(np.mean(drawn)) for drawn in product(runs.ravel(), repeat=n)]
+    estimates = []
+    for sequence in permutations(range(instances)):
+        for picks in product(orders, repeat=instances):
+            cells = [runs[i, picks[i]] for i in sequence]
+            # S* goes round by round over the instances, S† makes all runs of one after another.
+            flat = np.array(cells).T if estimator == "even" else np.array(cells)
+            estimates.append(float(flat.ravel()[:n].mean()))
+    return estimates
+
+
+def enumerated(costs: FloatArray, estimator: str, k: int, n: int, test: int) -> float:
+    """E(û − test mean)² of one configuration, (P, R), over all splits and all draws of runs."""
+    squares = []
+    for chosen in combinations(range(len(costs)), k):
+        rest = sorted(set(range(len(costs))) - set(chosen))
+        estimates = all_estimates(costs[list(chosen)], estimator, n)
+        for tests in combinations(rest, test):
+            truth = costs[list(tests)].mean()
+            squares.append(np.mean([(estimate - truth) ** 2 for estimate in estimates]))
+    return float(np.mean(squares))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("k", "n", "test"), [(2, 3, 2), (3, 4, 1), (2, 1, 1)])
+def test_squared_error_is_that_of_all_splits(
+    estimator: Estimator, k: int, n: int, test: int
+) -> None:
+    """Otherwise the closed form would not be the error of the estimator it names."""
+    costs = random_costs(1, 2, 4, 2)
+    error = mean_squared_error(
+        matrix_of(costs), estimator, instances=[k], runs=[n], test=test
+    ).total[0]
+    by_hand = [enumerated(costs[c], estimator, k, n, test) for c in range(2)]
+    assert error == pytest.approx(by_hand, rel=1e-11)
+
+
+def test_squared_error_of_an_allocation() -> None:
+    """An allocation of one's own has the error of its counts, not of an even one."""
+    costs = random_costs(2, 1, 5, 3)
+    counts = [3, 1, 0]
+    squares = []
+    for chosen in permutations(range(5), 3):
+        truth = costs[0, sorted(set(range(5)) - set(chosen))].mean()
+        cells = [combinations(costs[0, i], n) for i, n in zip(chosen, counts, strict=True)]
+        for runs in product(*map(list, cells)):
+            squares.append((np.concatenate([np.array(r) for r in runs]).mean() - truth) ** 2)
+    error = mean_squared_error(matrix_of(costs), Allocation.of(counts), test=2)
+    assert error.total.item() == pytest.approx(np.mean(squares), rel=1e-11)
+
+
+@given(st.integers(0, 10_000), st.integers(8, 20), st.integers(1, 6))
+def test_no_estimator_beats_even_spread(seed: int, instances: int, runs: int) -> None:
+    """Theorem 1: a rival ahead anywhere, with an across variance of 0 or more, is a mistake."""
+    costs = random_costs(seed, 3, instances, runs)
+    matrix = matrix_of(costs)
+    k, n = grid(matrix)
+    # Raw across can be negative by chance; then concentration pays.
+    known = variance_components(matrix).across >= 0
+    errors = {
+        name: mean_squared_error(matrix, name, instances=k, runs=n).total[..., known]
+        for name in ESTIMATORS
+    }
+    for name in ESTIMATORS:
+        assert (errors["even"] <= errors[name] * (1 + 1e-9)).all()
+
+
+def test_all_runs_leave_no_choice() -> None:
+    """At N = R·K, S*, S† and distinct pairs use every run, so their errors are one."""
+    matrix = matrix_of(random_costs(3, 4, 10, 3))
+    errors = [
+        mean_squared_error(matrix, name, instances=[5], runs=[15]).total
+        for name in ("even", "concentrated", "pairs")
+    ]
+    assert errors[1] == pytest.approx(errors[0])
+    assert errors[2] == pytest.approx(errors[0])
+
+
+def test_parts_are_those_of_lemma_2() -> None:
+    """The parts are across·Σnᵢ²/N², within/N and V/T with the components of the matrix."""
+    matrix = matrix_of(random_costs(4, 3, 12, 4))
+    components = variance_components(matrix)
+    error = mean_squared_error(matrix, "even", instances=[6], runs=[15], test=3)
+    assert error.across[0] == pytest.approx(components.across * (3 * 9 + 3 * 4) / 15**2)
+    assert error.within[0] == pytest.approx(components.within / 15)
+    spread = components.across + components.within / 4
+    assert error.floor[0] == pytest.approx(spread / 3)
+
+
+def test_table_has_every_point_of_the_grid() -> None:
+    """A point left out would not be judged."""
+    matrix = matrix_of(random_costs(5, 4, 20, 5))
+    table = estimator_table(matrix)
+    k, n = grid(matrix)
+    assert len(table) == k.size * len(ESTIMATORS)
+    row = table[(table.estimator == "pairs") & (table.k == k[2, 3]) & (table.n == n[2, 3])]
+    error = mean_squared_error(matrix, "pairs", instances=k, runs=n)
+    assert row["squared"].item() == pytest.approx(error.mean[2, 3])
+
+
+def test_grid_of_the_paper() -> None:
+    """K = r₁P and N = r₂K are rounded up, but not where only floating point is above the number."""
+    k, n = grid(matrix_of(np.ones((1, 500, 5))))
+    assert k[:, 0].tolist() == [50, 75, 100, 125, 150, 175, 200, 225, 250]
+    assert n[1].tolist()[:4] == [19, 38, 57, 75]
+    assert n[-1, -1] == 1000
+
+
+@pytest.mark.parametrize(("runs", "last"), [(1, 1), (2, 2), (3, 3), (9, 4)])
+def test_grid_ends_with_the_stored_runs(runs: int, last: int) -> None:
+    """N beyond the stored runs has no error to compute."""
+    k, n = grid(matrix_of(np.ones((1, 9, runs))))
+    assert (n[:, -1] == last * k[:, -1]).all()
+    assert len(set(k[:, 0].tolist())) == len(k)
+    assert k.max() <= 4
+
+
+@pytest.mark.parametrize("size", range(1, 7))
+def test_weights_are_those_of_all_subsets(size: int) -> None:
+    """The expected largest value of a random subset must be the average over all subsets."""
+    values = np.sort(np.random.default_rng(1).normal(size=6))
+    subsets = list(combinations(values, size))
+    weights = subset_weights(6, [size])[0]
+    assert weights @ values == pytest.approx(np.mean([max(subset) for subset in subsets]))
+    assert weights[::-1] @ values == pytest.approx(np.mean([min(subset) for subset in subsets]))
+
+
+def test_weights_of_many_configurations() -> None:
+    """Binomial coefficients overflow from 1,030 configurations on."""
+    weights = subset_weights(3000, [1, 2, 1500, 3000])
+    assert np.isfinite(weights).all()
+    assert weights.sum(axis=1) == pytest.approx(1)
+    assert weights[0] == pytest.approx(1 / 3000)
+    assert weights[3, -1] == pytest.approx(1)
+
+
+def test_incomplete_matrices_keep_what_every_cell_has() -> None:
+    """A schedule that runs out of runs on one instance would not be even."""
+    costs = random_costs(6, 2, 3, 3)
+    costs[0, 1, 0] = costs[1, 2, 2] = np.nan
+    kept = complete_costs(matrix_of(costs))
+    assert kept.shape == (2, 3, 2)
+    assert kept[0, 1].tolist() == costs[0, 1, 1:].tolist()
+    assert kept[0, 0].tolist() == costs[0, 0, :2].tolist()
+
+
+def test_a_cell_without_runs_is_refused() -> None:
+    """It has no mean, whatever would be put there."""
+    costs = random_costs(7, 2, 3, 2)
+    costs[1, 2] = np.nan
+    with pytest.raises(InputError, match="'1' has no run on instance '2'"):
+        complete_costs(matrix_of(costs))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"instances": [2]}, "K and N are missing"),
+        ({"instances": [0], "runs": [1]}, "at least 1"),
+        ({"instances": [2], "runs": [7]}, "Lower N"),
+        ({"instances": [5], "runs": [5], "test": 4}, "no split of 8"),
+        ({"estimator": "best", "instances": [2], "runs": [2]}, "Choose one of"),
+    ],
+)
+def test_wrong_questions(options: dict[str, object], message: str) -> None:
+    """A number for a question that makes no sense is worse than none."""
+    matrix = matrix_of(random_costs(8, 2, 8, 3))
+    with pytest.raises(InputError, match=message):
+        mean_squared_error(matrix, **options)  # type: ignore[arg-type]
+
+
+def test_one_instance_cannot_be_split() -> None:
+    """There is nothing left to test on."""
+    with pytest.raises(InputError, match="Give at least 1 of each"):
+        split_sizes(1, None, None)
+    with pytest.raises(InputError, match="from 1 to 3"):
+        subset_weights(3, [4])
