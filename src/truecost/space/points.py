@@ -5,6 +5,7 @@ the range, on its scale, from 0 to 1 (ordinals count as numbers); for a category
 choices; NaN where the parameter is inactive. Arrays of points are (n, parameters).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ class Points:
     """
 
     def __init__(self, space: ConfigSpace.ConfigurationSpace, decimals: int) -> None:
-        self._space, self._decimals = space, decimals
+        self._decimals = decimals
         self._parameters: list[Any] = list(space.values())
         unordered = ConfigSpace.CategoricalHyperparameter | ConfigSpace.Constant
         self.categorical: BoolArray = np.array(
@@ -44,6 +45,9 @@ class Points:
                 for item in self._parameters
             ]
         )
+        # Each whole number stands for what rounds to it, the ends, too: so far beyond 0 and 1.
+        margins = np.array([_margins(item) for item in self._parameters]).reshape(-1, 2)
+        self._low, self._high = -margins[:, 0], 1 + margins[:, 1]
         self._conditions = [
             (column, space.parent_conditions_of[item.name])
             for column, item in enumerate(self._parameters)
@@ -101,9 +105,9 @@ class Points:
         """
         fresh = self._drawn(rng.random(points.shape))
         # The normal distribution between the ends, by the inverse of its distribution function.
-        low, high = ndtr((0 - points) / spread), ndtr((1 - points) / spread)
+        low, high = ndtr((self._low - points) / spread), ndtr((self._high - points) / spread)
         drift = spread * ndtri(low + (high - low) * rng.random(points.shape))
-        near = np.clip(points + drift, 0.0, 1.0)
+        near = np.clip(points + drift, self._low, self._high)
         stays = rng.random(points.shape) < keep
         moved = np.where(self.categorical, np.where(stays, points, fresh), near)
         return self.settled(np.where(np.isnan(points), fresh, moved))
@@ -122,10 +126,10 @@ class Points:
         vectors = (points * self._size).T.copy()
         for parameter, row in zip(self._parameters, vectors, strict=True):
             if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
-                row[:] = np.rint(row)
+                row[:] = np.clip(np.rint(row), 0, len(parameter.sequence) - 1)
             elif isinstance(parameter, IntegerHyperparameter):
                 known = ~np.isnan(row)
-                row[known] = parameter.to_vector(parameter.to_value(row[known]))
+                row[known] = parameter.to_vector(_whole(parameter, row[known]))
         # Parents come before children, and what is inactive satisfies no condition.
         for column, conditions in self._conditions:
             for condition in conditions:
@@ -140,9 +144,6 @@ class Points:
             match parameter:
                 case ConfigSpace.Constant():
                     drawn[:, column] = 0.0
-                case ConfigSpace.OrdinalHyperparameter():
-                    number = len(parameter.sequence)
-                    drawn[:, column] = np.floor(numbers * number) / max(number - 1, 1)
                 case ConfigSpace.CategoricalHyperparameter():
                     ends = np.cumsum(parameter.probabilities)
                     index = np.searchsorted(ends, numbers * ends[-1], side="right")
@@ -150,8 +151,10 @@ class Points:
                 case (
                     ConfigSpace.UniformIntegerHyperparameter()
                     | ConfigSpace.UniformFloatHyperparameter()
+                    | ConfigSpace.OrdinalHyperparameter()
                 ):
-                    pass
+                    low, high = self._low[column], self._high[column]
+                    drawn[:, column] = low + (high - low) * numbers
                 case _:
                     # Normal and beta distributions of a ConfigSpace file: a draw per number.
                     drawn[:, column] = [
@@ -159,3 +162,30 @@ class Points:
                         for u in numbers
                     ]
         return drawn
+
+
+def _margins(parameter: Any) -> tuple[float, float]:
+    """How far the stretches that round to the ends of a range reach beyond them."""
+    match parameter:
+        case ConfigSpace.OrdinalHyperparameter():
+            margin = 0.5 / max(len(parameter.sequence) - 1, 1)
+            return margin, margin
+        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=True):
+            width = math.log(high) - math.log(low)
+            below = math.log(low) - math.log(low - 0.5)
+            return below / width, (math.log(high + 0.5) - math.log(high)) / width
+        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high):
+            return 0.5 / (high - low), 0.5 / (high - low)
+    return 0.0, 0.0
+
+
+def _whole(parameter: Any, places: FloatArray) -> Any:
+    """The whole numbers at these places of a range."""
+    if not isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter):
+        return parameter.to_value(np.clip(places, 0.0, 1.0))
+    low, high = float(parameter.lower), float(parameter.upper)
+    if parameter.log:
+        numbers = np.exp(math.log(low) + places * (math.log(high) - math.log(low)))
+    else:
+        numbers = low + places * (high - low)
+    return np.clip(np.rint(numbers), low, high).astype(np.int64)
