@@ -65,7 +65,7 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     evidence = gather_evidence(log, question, winner, rival)
     caveats = _caveats(log, costs, default)
     if isinstance(evidence, Evidence):
-        caveats += _evidence_caveats(log, evidence)
+        caveats += _evidence_caveats(log, evidence, rival)
         found, condition = likeness(evidence, winner, rival, question.seed)
         caveats += [found] if found is not None else []
         evidence = replace(evidence, condition=evidence.condition or condition)
@@ -238,7 +238,8 @@ def _selection(
     """Over-tuning: of a list by splits, of a search by test runs of its incumbents."""
     found = None
     if log.adaptive is not True and log.listed != 1 and question.basis != "fixed before":
-        ranked = costs.means[costs.ranked]
+        single = len(log.runs.instances) == 1
+        ranked = (log.runs.charged[:, 0] if single else costs.means)[costs.ranked]
         if len(ranked) > 1:
             found = selection.selection_error(ranked, families=families, rng=question.seed)
     incumbents, earlier = _incumbents(log, question, evidence, costs, winner)
@@ -358,7 +359,7 @@ def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
     return caveats
 
 
-def _evidence_caveats(log: Log, evidence: Evidence) -> list[Caveat]:
+def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list[Caveat]:
     """What qualifies the evidence."""
     caveats = []
     table, plan = (log.test, log.test_plan) if evidence.source == "test" else (log.runs, log.plan)
@@ -373,6 +374,9 @@ def _evidence_caveats(log: Log, evidence: Evidence) -> list[Caveat]:
                 "of both."
             )
             caveats.append(Caveat("left-out", sentence))
+    if default is not None and default not in evidence.runs.configurations:
+        sentence = "The default was not run on these instances, so nothing compares the two there."
+        caveats.append(Caveat("default-untested", sentence))
     if plan is not None:
         if evidence.units < evidence.planned:
             sentence = f"Unfinished: {evidence.units} of {evidence.planned} planned units are done."

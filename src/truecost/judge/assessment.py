@@ -1,6 +1,7 @@
 """The verdict on a log as records: every number that the terminal, the page and JSON show."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from math import isfinite, isinf
 from typing import TYPE_CHECKING, Any, Literal
@@ -380,8 +381,7 @@ class Assessment:
         """The statements as a table, one row each."""
         import pandas as pd
 
-        rows = [{**plain(one), "grade": one.grade} for one in self.statements]
-        return pd.DataFrame(rows)
+        return pd.DataFrame([plain(one) for one in self.statements])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the runs, ready for JSON: non-finite numbers are None, an infinite penalty
@@ -392,8 +392,14 @@ class Assessment:
             "grade": self.grade,
             "green": self.green,
             "exit_code": self.exit_code,
-            **plain(self),
+            **plain(replace(self, log=self._log_of_two())),
         }
+
+    def _log_of_two(self) -> Log:
+        """The log with the parameter values of winner and default only: others would fill pages."""
+        known = self.log.parameters
+        shown = {name: known[name] for name in (self.winner, self.default or "") if name in known}
+        return self.log.replace(parameters=shown)
 
     def __repr__(self) -> str:
         rival = "" if self.default is None else f" against {self.default!r}"
@@ -405,16 +411,18 @@ def plain(value: Any, name: str = "") -> Any:
     if isinstance(value, CostMatrix):
         configurations, instances, runs = value.shape
         return {"configurations": configurations, "instances": instances, "runs": runs}
-    if isinstance(value, Caveat):
-        return value._asdict()
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
         record = {entry.name: plain(getattr(value, entry.name), entry.name)
                   for entry in fields(value)}  # fmt: skip
         if isinstance(value, Statement):
-            record["grade"] = value.grade
+            record["grade"] = None if value.no_difference is None else value.grade
         return record
-    if isinstance(value, dict):
-        return {str(key): plain(item, name) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, str(key)) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(item, name) for item in value]
     if isinstance(value, np.generic):

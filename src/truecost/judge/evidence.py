@@ -130,6 +130,12 @@ def gather_evidence(
     fresh = _fresh(log, sampled) if tested else table
     if isinstance(fresh, Refusal):
         return fresh
+    if plan is not None and plan.candidates:
+        # Configurations that were added later have estimates only.
+        listed = {*plan.candidates, default}
+        fresh = fresh.select(
+            configurations=[name for name in fresh.configurations if name in listed | {winner}]
+        )
     pair = [name for name in dict.fromkeys([winner, default]) if name in fresh.configurations]
     if winner not in pair:
         return Refusal(reason=f"Configuration {winner} has no runs there.", way_out=VALIDATE)
@@ -228,7 +234,7 @@ def _fresh(log: Log, sampled: Sampled) -> CostMatrix | Refusal:
     test = log.test
     assert test is not None  # noqa: S101 - the caller has looked
     # A validation without a log: nothing was trained on.
-    if log.runs is test:
+    if log.runs is test and log.test_plan is not None:
         return test
     if sampled == "seed" and test.instances == log.runs.instances:
         return _new_seeds(log.runs, test)

@@ -247,22 +247,23 @@ def named_once(log: Log) -> Log:
     """The log with every instance once, under the first name it has.
 
     Names mean the same if they are the same path, or files of the same content, where these are
-    there. Test runs on an instance of training get its name.
+    there. Test runs on an instance of training get its name. Journals with a plan have seen to it
+    already, and their names are those of the plan.
     """
-    trained = log.runs.instances
-    others = () if log.test is None else log.test.instances
+    trained = log.runs.instances if log.plan is None else ()
+    others = () if log.test is None or log.test_plan is not None else log.test.instances
     first = _first_names([*trained, *others])
-    runs, test = log.runs, log.test
+    runs, test, gone = log.runs, log.test, 0
     kept = [name for name in trained if first[name] == name]
     if len(kept) < len(trained):
         runs = runs.select(instances=kept)
+        gone += len(trained) - len(kept)
     if test is not None and any(first[name] != name for name in others):
         names = [first[name] for name in others]
         places = np.unique(names, return_index=True)[1]
         test = test.select(instances=[others[place] for place in np.sort(places)])
         test = test.replace(instances=tuple(first[name] for name in test.instances))
-    gone = len(trained) - len(runs.instances)
-    gone += 0 if test is None else len(others) - len(test.instances)
+        gone += len(others) - len(test.instances)
     if runs is log.runs and test is log.test:
         return log
     caveats = log.caveats
