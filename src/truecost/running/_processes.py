@@ -189,10 +189,9 @@ def kill_until_gone(
     children: Callable[[], list[int]],
     everybody: Callable[[], list[int]],
     rest: Callable[[], bool],
-    patience: float = PATIENCE,
 ) -> list[int]:
     """Kill until nobody is left and `rest` is satisfied; return who could not be killed."""
-    until = time.monotonic() + patience
+    until = time.monotonic() + PATIENCE
     known: set[int] = set()
     while True:
         # Orphans become our children, so that killing these is enough, and faster than a storm of

@@ -49,9 +49,9 @@ def main() -> None:
     # Batch systems send SIGTERM first: then there is time to tidy up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     processes.adopt_orphans()
-    processes.kill_marked()
-    folders.sweep(options["temporary"])
     try:
+        processes.kill_marked()
+        folders.sweep(options["temporary"])
         slot = Slot(folders.make_base(options["temporary"]))
     except OSError as error:
         answer({"problem": f"{error.filename}: {error.strerror}"})

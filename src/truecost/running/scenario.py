@@ -187,7 +187,6 @@ def _from_file(file: _File, path: Path) -> Scenario:
             "read. Remove [answer]."
         )
     answer = file.answer or AnswerFormat()
-    checks.check_answer(answer, metric, file.target)
     space, space_text = _space(file.space, folder)
     instances = read_instances(file.instances, folder)
     scenario = Scenario(
@@ -205,6 +204,7 @@ def _from_file(file: _File, path: Path) -> Scenario:
     )
     columns = {column for instance in instances for column in instance.extras}
     checks.check_target(file.target, folder, columns)
+    checks.check_answer(answer, metric, file.target)
     return replace(scenario, instances=tuple(sorted(instances, key=scenario.order)))
 
 
