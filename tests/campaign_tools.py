@@ -10,7 +10,7 @@ import scenarios
 
 from truecost.running.pools import Finished, Task
 from truecost.running.scenario import Scenario
-from truecost.runs import Machine, Outcome, Status
+from truecost.runs import Instance, Machine, Outcome, Status
 
 MACHINE = Machine(host="here", cpu="cpu", system="linux", solver="1.0", truecost="0.4")
 # Running times up to 1 s, with PAR10.
@@ -94,9 +94,12 @@ def scenario(folder: Path, instances: int = 8, **tables: Any) -> Scenario:
     return Scenario.read(path)
 
 
-def new_instances(folder: Path, number: int, first: int = 100) -> str:
-    """A pattern of new instance files."""
+def new_instances(folder: Path, number: int, first: int = 100) -> list[Instance]:
+    """New instance files, with names that do not depend on the folder."""
     (folder / "new").mkdir(exist_ok=True)
+    instances = []
     for place in range(first, first + number):
-        (folder / "new" / f"n {place}.txt").write_text(f"{place}\n")
-    return str(folder / "new" / "*.txt")
+        path = folder / "new" / f"n {place}.txt"
+        path.write_text(f"{place}\n")
+        instances.append(Instance(name=f"new/{path.name}", argument=str(path), extras={}))
+    return instances

@@ -158,7 +158,12 @@ def run_test(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool =
         campaign.make(test.tasks(), test.take)
         campaign.refuse_failures()
     stop = test.stop or Stop(why=test.end, units=test.complete_units)
-    record = {"why": stop.why, "units": stop.units, "chance": stop.chance}
+    record = {
+        "why": stop.why,
+        "units": stop.units,
+        "chance": stop.chance,
+        "reach": test.reach() if stop.why == "forecast" else None,
+    }
     if [event.data for event in campaign.journal.events(STOP)][-1:] != [record]:
         campaign.journal.event(STOP, record, commit=True)
     return stop
@@ -250,27 +255,35 @@ class _Test:
                 )
                 decider.add(winner, default)
             self.complete_units += 1
-        if self._all or self.stop is not None or self.complete_units == before:
-            return
-        if all(decider.decided for decider in self._deciders):
-            self.stop = Stop(why="decided", units=self.complete_units)
-        elif self.complete_units >= max(PILOT, self._forecast):
+            decided = all(decider.decided for decider in self._deciders)
+            if decided and self.stop is None and not self._all:
+                self.stop = Stop(why="decided", units=self.complete_units)
+        due = self.complete_units > before and self.complete_units >= max(PILOT, self._forecast)
+        if due and self.stop is None and not self._all:
             self._forecast = self.complete_units + max(1, self.complete_units // OFTEN)
-            chance = self._chance()
-            if chance is not None and chance < HOPELESS:
-                self.stop = Stop(why="forecast", units=self.complete_units, chance=chance)
+            self._give_up()
 
-    def _chance(self) -> float | None:
-        """The best chance of an undecided candidate to be proven better with what is left; None
-        where nothing is left.
-        """
+    def reach(self) -> int:
+        """How many units the purse and the instances allow in all."""
         rest = self._units[self.complete_units :]
         missing = np.cumsum([int(np.isnan(self._costs[unit]).sum()) for unit in rest])
-        more = int((missing <= self._purse.left()).sum())
-        if not more:
-            return None
-        seed = self._campaign.scenario.seed
-        return max(decider.chance(more, seed) for decider in self._deciders if not decider.decided)
+        return self.complete_units + int((missing <= self._purse.left()).sum())
+
+    def _give_up(self) -> None:
+        """Stop where no undecided candidate has a chance with what is left."""
+        reach = self.reach()
+        if reach == self.complete_units:
+            return
+        stops = self._campaign.journal.events(STOP)
+        last = stops[-1].data if stops else {}
+        if last.get("why") == "forecast" and reach <= last["reach"]:
+            # Given up before, and nothing was added: runs that ended later change nothing.
+            self.stop = Stop(why="forecast", units=last["units"], chance=last["chance"])
+            return
+        more, seed = reach - self.complete_units, self._campaign.scenario.seed
+        chance = max(one.chance(more, seed) for one in self._deciders if not one.decided)
+        if chance < HOPELESS:
+            self.stop = Stop(why="forecast", units=self.complete_units, chance=chance)
 
     def _report(self) -> None:
         state = self._deciders[0].state
