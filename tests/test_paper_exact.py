@@ -88,8 +88,8 @@ def test_squared_error_of_an_allocation() -> None:
     for chosen in permutations(range(5), 3):
         truth = costs[0, sorted(set(range(5)) - set(chosen))].mean()
         cells = [combinations(costs[0, i], n) for i, n in zip(chosen, counts, strict=True)]
-        for runs in product(*map(list, cells)):
-            squares.append((np.concatenate([np.array(r) for r in runs]).mean() - truth) ** 2)
+        drawn = (np.concatenate(runs).mean() for runs in product(*map(list, cells)))
+        squares += [(estimate - truth) ** 2 for estimate in drawn]
     error = mean_squared_error(matrix_of(costs), Allocation.of(counts), test=2)
     assert error.total.item() == pytest.approx(np.mean(squares), rel=1e-11)
 

@@ -37,9 +37,7 @@ def split(costs: FloatArray, rng: Rng) -> tuple[list[int], FloatArray]:
     return order[:half], costs[:, order[half : 2 * half]].mean(axis=(1, 2))
 
 
-def plain_m(
-    costs: FloatArray, rng: Rng
-) -> tuple[list[tuple[list[int], list[float]]], FloatArray]:
+def plain_m(costs: FloatArray, rng: Rng) -> tuple[list[tuple[list[int], list[float]]], FloatArray]:
     """Start with an empty set of configurations and add a random one at a time; N = 5K."""
     train, truth = split(costs, rng)
     chosen: list[int] = []
@@ -50,9 +48,7 @@ def plain_m(
     return steps, truth
 
 
-def plain_n(
-    costs: FloatArray, rng: Rng
-) -> tuple[list[tuple[list[int], list[float]]], FloatArray]:
+def plain_n(costs: FloatArray, rng: Rng) -> tuple[list[tuple[list[int], list[float]]], FloatArray]:
     """N = 1 … 5K by S*: no instance gets a run before every other has as many."""
     train, truth = split(costs, rng)
     everyone = list(range(len(costs)))
@@ -69,9 +65,7 @@ def plain_n(
     return steps, truth
 
 
-def plain_k(
-    costs: FloatArray, rng: Rng
-) -> tuple[list[tuple[list[int], list[float]]], FloatArray]:
+def plain_k(costs: FloatArray, rng: Rng) -> tuple[list[tuple[list[int], list[float]]], FloatArray]:
     """K = 1 … P/2 training instances, all runs of each."""
     train, truth = split(costs, rng)
     everyone = list(range(len(costs)))
@@ -105,7 +99,9 @@ def test_a_plain_twin_finds_the_same(kind: Kind) -> None:
     costs = random_costs(1, 6, 8, 3)
     table = sweep(matrix_of(costs), kind, splits=2000, rng=1, workers=1)
     means, errors = plain(costs, kind, 400, np.random.default_rng(2))
-    for column, mean, error in zip(("uniform", "selection", "training"), means, errors, strict=True):
+    for column, mean, error in zip(
+        ("uniform", "selection", "training"), means, errors, strict=True
+    ):
         apart = np.hypot(error, table[f"{column}_se"])
         assert (np.abs(table[column] - mean) < APART * apart + 1e-6).all(), column
     assert (table["test"] - table["training"]).to_numpy() == pytest.approx(
@@ -113,9 +109,7 @@ def test_a_plain_twin_finds_the_same(kind: Kind) -> None:
     )
 
 
-def estimates(
-    costs: FloatArray, train: list[int], estimator: str, n: int, rng: Rng
-) -> list[float]:
+def estimates(costs: FloatArray, train: list[int], estimator: str, n: int, rng: Rng) -> list[float]:
     """One estimate of every configuration from n runs, in the paper's words."""
     out = []
     for rows in costs:
@@ -162,7 +156,9 @@ def test_simulated_runs_have_the_closed_form(estimator: Estimator, runs: int) ->
     matrix = matrix_of(random_costs(5, 3, 10, runs))
     costs, rng = Costs.of(matrix, 4, 5), np.random.default_rng(6)
     numbers = np.arange(1, 4 * runs + 1)
-    exact = mean_squared_error(matrix, estimator, instances=[4] * len(numbers), runs=numbers, test=5)
+    exact = mean_squared_error(
+        matrix, estimator, instances=[4] * len(numbers), runs=numbers, test=5
+    )
     squares = []
     for _ in range(1500):
         train, truth = costs.split(rng)
@@ -228,7 +224,8 @@ def test_costs_far_from_zero() -> None:
 
 def test_any_number_of_workers_finds_the_same() -> None:
     """A seed that depends on the machine's cores cannot be printed in a report."""
-    matrix, told = matrix_of(random_costs(10, 4, 10, 2)), []
+    matrix = matrix_of(random_costs(10, 4, 10, 2))
+    told: list[int] = []
     alone = sweep(matrix, "k", splits=120, rng=4, workers=1)
     together = sweep(matrix, "k", splits=120, rng=4, workers=2, progress=told.append)
     pd.testing.assert_frame_equal(alone, together)

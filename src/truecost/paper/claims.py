@@ -254,7 +254,12 @@ def bounds_hold(sweeps: "Sweeps", delta: float) -> Claim:
 
 def _by_estimator(table: "pd.DataFrame", column: str) -> "pd.DataFrame":
     """A column with a row for each point (K, N) and a column for each estimator."""
-    return table.pivot_table(index=["k", "n"], columns="estimator", values=column)
+    # No pivot table: with few instances two N/K of the grid are the same N.
+    parts = {name: part.set_index(["k", "n"]) for name, part in table.groupby("estimator")}
+    index = parts["even"].index
+    return parts["even"][[]].assign(
+        **{str(name): part[column].set_axis(index) for name, part in parts.items()}
+    )
 
 
 def _at_largest_k(exact: "pd.DataFrame") -> "tuple[int, pd.DataFrame]":

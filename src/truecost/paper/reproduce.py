@@ -102,8 +102,8 @@ def reproduce(
     Parameters
     ----------
     source
-        A `CostMatrix`, a `Log`, or whatever `import_runs` reads: the name of an example, a path,
-        the paper's `PM.npy`, a DataFrame.
+        A `CostMatrix`, a `Log`, or whatever `import_runs` reads without options: the name of an
+        example, a path, a DataFrame. `import_runs("PM.npy", cutoff=5)` reads the authors' files.
     folder
         Where `report.md`, `data/` and `figures/` go. The same call continues an interrupted one.
     splits, seed

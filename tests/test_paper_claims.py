@@ -1,0 +1,247 @@
+"""Claims on tables and matrices where the truth is known."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_paper_exact import matrix_of, random_costs
+
+from truecost.arrays import FloatArray
+from truecost.paper import claims
+from truecost.paper.bounds_observed import with_bounds
+from truecost.paper.claims import Verdict
+from truecost.paper.exact import ESTIMATORS, estimator_table
+from truecost.paper.fit import FORMULAS, Kind
+from truecost.paper.sweeps import SIMULATED, sweep
+
+HOLDS, PARTLY, FAILS, OPEN = Verdict.HOLDS, Verdict.PARTLY, Verdict.FAILS, Verdict.OPEN
+CURVES: dict[Kind, tuple[str, str]] = {"m": ("k", "n"), "n": ("m", "k"), "k": ("m", "n")}
+
+
+def exact_table(**squared: list[float]) -> pd.DataFrame:
+    """Squared errors at K = 10, N = 5, 10, 20, all of them from the choice of instances."""
+    parts = [
+        pd.DataFrame({
+            "estimator": name, "k": 10, "n": [5, 10, 20], "across": values, "within": 0.0,
+            "floor": 0.0, "squared": values,
+        })
+        for name, values in squared.items()
+    ]  # fmt: skip
+    return pd.concat(parts)
+
+
+def simulated_table(**absolute: list[float]) -> pd.DataFrame:
+    """Absolute errors with a standard error of 0.01."""
+    parts = [
+        pd.DataFrame({"estimator": name, "k": 10, "n": [5, 10, 20], "absolute": values, "se": 0.01})
+        for name, values in absolute.items()
+    ]
+    return pd.concat(parts)
+
+
+def sweep_table(kind: Kind, uniform: FloatArray, **columns: FloatArray | float) -> pd.DataFrame:
+    """A sweep with these errors; K = 40 unless it is swept."""
+    fixed = dict.fromkeys(CURVES[kind], 40)
+    values = np.arange(1, len(uniform) + 1)
+    return pd.DataFrame(
+        {kind: values, **fixed, "uniform": uniform, "selection": uniform, **columns}
+    )
+
+
+def curve(kind: Kind) -> FloatArray:
+    """Errors on the paper's curve."""
+    x = np.arange(1.0, 201.0)
+    return np.asarray({"m": np.log(x), "n": 1 + 3 / np.sqrt(x), "k": 2 / np.sqrt(x)}[kind])
+
+
+@pytest.mark.parametrize(
+    ("rival", "simulated", "verdict"),
+    [
+        ([2.0, 2.0, 2.0], [2.0, 2.0, 2.0], HOLDS),
+        ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], HOLDS),
+        ([2.0, 2.0, 0.9], [2.0, 2.0, 2.0], PARTLY),
+        ([2.0, 0.9, 0.9], [2.0, 2.0, 2.0], FAILS),
+        # Two standard errors ahead at one of many points is chance, ten are not.
+        ([2.0, 2.0, 2.0], [2.0, 2.0, 0.98], HOLDS),
+        ([2.0, 2.0, 2.0], [2.0, 2.0, 0.9], PARTLY),
+    ],
+)
+def test_best_estimator(rival: list[float], simulated: list[float], verdict: Verdict) -> None:
+    """Equal errors lose nothing; a rival ahead of S* does."""
+    even = [1.0, 1.0, 1.0]
+    claim = claims.best_estimator(
+        exact_table(even=even, concentrated=rival),
+        simulated_table(even=even, concentrated=simulated),
+    )
+    assert claim.verdict == verdict
+    assert claim.numbers["points"] == 3
+
+
+@pytest.mark.parametrize(
+    ("concentrated", "scattered", "verdict"),
+    [
+        ([9.0, 3.0, 2.0], [8.0, 3.0, 2.0], HOLDS),
+        ([9.0, 3.0, 2.0], [4.0, 4.0, 2.0], PARTLY),
+        ([4.5, 9.0, 2.0], [4.0, 4.0, 2.0], FAILS),
+        ([4.0, 2.0, 1.0], [4.0, 2.0, 1.0], OPEN),
+    ],
+)
+def test_small_n(concentrated: list[float], scattered: list[float], verdict: Verdict) -> None:
+    """The claim is about where the advantage peaks, over each of the two rivals."""
+    table = exact_table(even=[4.0, 2.0, 1.0], concentrated=concentrated, scattered=scattered)
+    assert claims.small_n(table).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("even", "rival", "verdict"),
+    [
+        ([1.0, 0.01, 0.001], [2.0, 0.01, 0.002], HOLDS),
+        ([1.0, 0.5, 0.4], [2.0, 0.5, 0.41], PARTLY),
+        ([1.0, 0.5, 0.4], [2.0, 0.5, 0.6], FAILS),
+    ],
+)
+def test_converges(even: list[float], rival: list[float], verdict: Verdict) -> None:
+    """What remains at large N is across/K and the noise of the test set, which no run removes."""
+    claim = claims.converges(exact_table(even=even, concentrated=rival))
+    assert claim.verdict == verdict
+    assert claim.numbers["limit"] == pytest.approx(even[-1] ** 0.5)
+
+
+def test_convergence_fails_wherever_instances_differ() -> None:
+    """Lemma 2: with K training and T test instances, across/K + V/T remains."""
+    table = estimator_table(matrix_of(random_costs(1, 3, 20, 5)))
+    claim = claims.converges(table)
+    last = table[(table.estimator == "even") & (table.k == 10) & (table.n == 40)].iloc[0]
+    assert claim.verdict != HOLDS
+    assert claim.numbers["limit"] ** 2 == pytest.approx(last.across + last.floor)
+
+
+def test_similar_at_other_k() -> None:
+    """The order of two estimators that swaps at another K is not similar."""
+    table = estimator_table(matrix_of(random_costs(2, 4, 30, 5)))
+    claim = claims.similar_at_other_k(table)
+    assert claim.verdict == HOLDS
+    assert claim.numbers["same"] >= 0.95 * claim.numbers["points"]
+    swapped = table.copy()
+    small = (swapped.k < 15).to_numpy()
+    names = {"even": "concentrated", "concentrated": "even"}
+    swapped.loc[small, "estimator"] = swapped.loc[small, "estimator"].replace(names)
+    assert claims.similar_at_other_k(swapped).verdict == FAILS
+
+
+@pytest.mark.parametrize("kind", FORMULAS)
+def test_fits(kind: Kind) -> None:
+    """A curve of Theorem 2 is followed, a step is not."""
+    follows = sweep_table(kind, curve(kind))
+    step = sweep_table(kind, (np.arange(200) % 2).astype(float))
+    assert claims.fits_follow({kind: follows}).verdict == HOLDS
+    assert claims.fits_follow({kind: step}).verdict == FAILS
+    other: Kind = "n" if kind == "k" else "k"
+    both: dict[Kind, pd.DataFrame] = {kind: step, other: sweep_table(other, curve(other))}
+    assert claims.fits_follow(both).verdict == PARTLY
+
+
+@pytest.mark.parametrize(
+    ("half", "verdict", "ratio"), [(1.05, HOLDS, 0.5), (1.2, PARTLY, 1.0), (1.5, FAILS, 1.0)]
+)
+def test_steady(half: float, verdict: Verdict, ratio: float) -> None:
+    """Steady is judged at N = K/2 and reported from where the error stays in the band."""
+    n = np.arange(1, 201)
+    errors = np.where(n < 20, 3.0, np.where(n < 40, half, 1.0))
+    claim = claims.steady_from_half(sweep_table("n", errors))
+    assert claim.verdict == verdict
+    assert claim.numbers["steady_from"] == pytest.approx(ratio)
+    assert claim.numbers["above"] == pytest.approx(half - 1)
+
+
+@pytest.mark.parametrize("kind", FORMULAS)
+def test_selection(kind: Kind) -> None:
+    """The selection error must follow its curve and the uniform error, not one of the two."""
+    uniform = curve(kind)
+    noise = np.random.default_rng(3).normal(size=200)
+    for selection, verdict in ((0.4 * uniform, HOLDS), (-uniform, FAILS), (noise, FAILS)):
+        table = sweep_table(kind, uniform, selection=selection)
+        claim = claims.selection_alike({kind: table})
+        assert claim.verdict == verdict
+    assert claims.selection_alike({kind: sweep_table(kind, uniform, selection=0.0)}).verdict == OPEN
+
+
+@pytest.mark.parametrize(
+    ("above", "verdict"), [(0, HOLDS), (10, PARTLY), (11, FAILS), (200, FAILS)]
+)
+def test_bounds(above: int, verdict: Verdict) -> None:
+    """Points above the bound are counted."""
+    quantile = np.where(np.arange(200) < above, 3.0, 1.0)
+    table = sweep_table("m", curve("m"), uniform_q=quantile, bound=2.0)
+    claim = claims.bounds_hold({"m": table}, 0.05)
+    assert claim.verdict == verdict
+    assert claim.numbers["above"] == above
+
+
+def test_no_bounds() -> None:
+    """Without a range of costs, or with one run a cell, Theorem 2 promises nothing."""
+    table = sweep_table("m", curve("m"), uniform_q=1.0)
+    assert claims.bounds_hold({"m": table}, 0.05).verdict == OPEN
+    assert claims.bounds_hold({"m": table.assign(bound=np.nan)}, 0.05).verdict == OPEN
+
+
+def judged(matrix_costs: FloatArray, high: float) -> Mapping[str, claims.Claim]:
+    """All claims on a matrix, simulated errors taken from the closed forms."""
+    matrix = matrix_of(matrix_costs, high)
+    exact = estimator_table(matrix)
+    simulated = exact[exact.estimator.isin(SIMULATED)].assign(absolute=exact.squared**0.5, se=0.001)
+    sweeps = {
+        kind: with_bounds(matrix, sweep(matrix, kind, splits=200, rng=1, workers=1), kind, 0.05)
+        for kind in FORMULAS
+    }
+    return {claim.name: claim for claim in claims.judge(exact, simulated, sweeps, 0.05)}
+
+
+def test_runs_without_noise() -> None:
+    """If all seeds cost the same, S† wastes every repetition, and the error is steady from K on,
+    not from K/2.
+    """
+    costs = np.random.default_rng(4).lognormal(size=(8, 40, 1)).repeat(4, axis=2)
+    found = judged(np.minimum(costs, 10), 10.0)
+    assert list(found) == list(claims.SAYS)
+    assert found["best"].verdict == HOLDS
+    assert found["steady"].verdict != HOLDS
+    assert found["steady"].numbers["steady_from"] <= 1
+    assert found["bounds"].verdict == HOLDS
+
+
+def test_instances_without_differences() -> None:
+    """If only seeds matter, distinct runs are as good anywhere, and half the runs are far from
+    enough.
+    """
+    rng = np.random.default_rng(5)
+    base = rng.lognormal(size=(6, 1, 4))
+    # Every instance has the same runs in another order: across is 0 or below.
+    costs = rng.permuted(np.broadcast_to(base, (6, 40, 4)), axis=2)
+    found = judged(np.minimum(costs, 20), 20.0)
+    assert found["best"].numbers["lost"] > 0
+    assert found["steady"].verdict == FAILS
+
+
+def test_a_matrix_without_errors() -> None:
+    """Where all costs are one there is nothing to judge, and nothing to divide by."""
+    found = judged(np.ones((5, 10, 2)), 2.0)
+    verdicts = {name: claim.verdict for name, claim in found.items()}
+    assert verdicts.pop("bounds") == HOLDS
+    assert set(verdicts.values()) == {OPEN}
+
+
+def test_claims_need_their_tables() -> None:
+    """A part that was not run has no verdict."""
+    tables: dict[Kind, pd.DataFrame] = {"k": sweep_table("k", curve("k"), uniform_q=1.0, bound=2.0)}
+    assert [claim.name for claim in claims.judge(None, None, tables)] == [
+        "fits", "selection", "bounds",
+    ]  # fmt: skip
+    assert claims.judge(None, None, {}) == ()
+
+
+def test_estimators_have_names() -> None:
+    """A new estimator without a name would fail in the report only."""
+    assert set(itertools.chain(ESTIMATORS, SIMULATED)) == set(claims.NAMES)
