@@ -527,7 +527,13 @@ def power_rows(populations: list[Population], sets: int, rng: np.random.Generato
                 results.setdefault(population.name.split()[0], []).append(
                     _decisions(winner, default, population.scale)
                 )
-        groups = {"all": [row for part in results.values() for row in part], **results}
+        groups = {
+            kind: [
+                row for name, part in results.items() if (name in EXAMPLES) == own for row in part
+            ]
+            for kind, own in (("examples", True), ("tables", False))
+        }
+        groups = {name: part for name, part in (groups | results).items() if part}
         for name, part in groups.items():
             some, declared, alone, won, approx, flip_some, flip_declared = np.mean(part, axis=0)
             rows.append(
@@ -587,7 +593,7 @@ def main(arguments: list[str]) -> int:
     quick, rng, begin = asked.quick, np.random.default_rng(1), time.process_time()
     sets = 300 if quick else 2000
     pairs = [*example_pairs(quick), *table_pairs(asked.folders)]
-    print("power", *power_rows(pairs, 2 if quick else 25, rng), sep="\n", flush=True)
+    print("power", *power_rows(pairs, 2 if quick else 60, rng), sep="\n", flush=True)
     print(f"{time.process_time() - begin:.0f} CPU s", flush=True)
     # One pair of each table: the others differ little.
     first = list({pair.name.split()[0]: pair for pair in reversed(pairs)}.values())

@@ -1,0 +1,52 @@
+import numpy as np
+from scipy.stats import binom
+
+from truecost.stats.grouping import alike, codes_of, design_effect
+
+
+def test_families_that_are_alike_are_found() -> None:
+    """Instances of families would pass for independent draws."""
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(12), 6).tolist()
+    values = rng.normal(0, 1, 12)[labels] + rng.normal(0, 0.5, 72)
+    other = rng.permutation(labels).tolist()
+    found = alike([rng.random(72), values], {"shuffled": other, "family": labels})
+    assert found is not None
+    assert found.grouping == "family"
+    assert found.groups == 12
+    assert found.significant
+    assert found.design_effect > 3
+
+
+def test_labels_without_a_meaning_are_rarely_significant() -> None:
+    """The maximum over groupings and variables would not be what a permutation is compared with."""
+    rng, sets, wrong = np.random.default_rng(2), 120, 0
+    for _ in range(sets):
+        groupings = {str(k): rng.integers(5, size=30).tolist() for k in range(4)}
+        found = alike(rng.lognormal(0, 2, (3, 30)), groupings, rng=rng)
+        assert found is not None
+        wrong += found.p_value <= 0.1
+    assert binom.sf(wrong - 1, sets, 0.1) > 1e-3
+
+
+def test_groups_that_say_nothing() -> None:
+    """One group, a group for each instance, or constant costs would be tested."""
+    values = np.arange(6.0)
+    assert alike(values, {"one": ["a"] * 6, "each": list("abcdef")}) is None
+    assert alike(np.ones(6), {"two": list("aabbab")}) is None
+
+
+def test_groups_that_explain_everything() -> None:
+    """Rounding would make the variance within groups negative."""
+    labels = list("aaabbbccc")
+    found = alike(np.array([1.0] * 3 + [2.0] * 3 + [3.0] * 3) / 3, {"g": labels})
+    assert found is not None
+    assert found.p_value < 0.05
+
+
+def test_design_effect_of_equal_groups() -> None:
+    """Copies of each instance would not multiply the variance of the mean by their number."""
+    values = np.random.default_rng(3).random(40)
+    codes = codes_of(np.repeat(np.arange(40), 5).tolist())
+    assert abs(design_effect(np.repeat(values, 5), codes) - 5) < 0.2
+    assert codes_of(list("bab")).tolist() == [0, 1, 0]
