@@ -45,6 +45,8 @@ Cell = NewType("Cell", int)
 FEW = 500
 # Heats in a budget, and runs per proposal.
 HEATS, RUNS_PER_PROPOSAL, RUNS_OF_FEW = 8, 3.0, 2.0
+# What is left for a last heat must be at least this share of a usual one.
+LEAST_HEAT = 0.25
 # Evidence in paired standard errors, and the number of runs from which it counts.
 EVIDENCE, FIRST_TEST = 2.5, 5
 # More runs are not worth it when they are expected to gain less than this share of the cost.
@@ -385,12 +387,14 @@ def size_of_heat(
         The runs of the incumbent, with which a challenger would have to catch up.
     """
     per_proposal = RUNS_OF_FEW if made + left < FEW else RUNS_PER_PROPOSAL
-    if left < max(per_proposal, 1) or proposals_left < 1:
+    if proposals_left < 1 or left < (per_proposal if made else 1):
         return 0.0, 0
     # In a small space there is enough for everybody in one heat; a fifth less will do, too.
     if proposals_left * per_proposal * 0.8 <= left:
         return left, int(proposals_left)
     grant = left / max(round(HEATS * left / (made + left)), 1)
+    if made and grant < LEAST_HEAT * (made + left) / HEATS:
+        return 0.0, 0
     number = max(max(grant - incumbent_runs, grant / 2) // per_proposal, 2.0)
     return grant, int(min(proposals_left, number, left))
 

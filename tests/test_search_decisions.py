@@ -1,0 +1,199 @@
+"""Whole searches on computed costs: budgets, workers, caps, kills."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_tools import SPACE, Simulation, cost_of
+
+from truecost.space.space import Configuration, Space
+
+SMALL = Space.parse("a {u,v,w} [u]\nb [1,3] [1]i\n")
+
+
+def equal(_configuration: Configuration, _instance: int, _number: int) -> float:
+    """Everything costs the same."""
+    return 5.0
+
+
+def check(simulation: Simulation, budget: float) -> None:
+    """What every search must keep to."""
+    assert len(simulation.made) <= budget
+    runs = Counter((name, cell) for name, cell, _, _ in simulation.made)
+    assert not runs or max(runs.values()) == 1
+    cells = range(simulation.grid.instances * simulation.grid.runs)
+    assert all(cell in cells for _, cell, _, _ in simulation.made)
+    tried = simulation.search.tried
+    assert len({each.name for each in tried.configurations}) == len(tried.configurations)
+    if simulation.made:
+        assert tried.configurations[0] == simulation.search._space.default()
+        assert tried.costs[tried.incumbent]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(0, 150),
+    st.integers(1, 12),
+    st.integers(1, 3),
+    st.sampled_from([1, 2, 5, 16]),
+    st.booleans(),
+    st.sampled_from([SPACE, SMALL]),
+    st.integers(0, 2**32),
+)
+def test_a_search_ends_within_its_budget(
+    budget: int, instances: int, runs: int, workers: int, capping: bool, space: Space, seed: int
+) -> None:
+    """A search would overspend, repeat a run, or never end in front of a user's cluster."""
+
+    def cost(configuration: Configuration, instance: int, number: int) -> float:
+        rng = np.random.default_rng([seed, hash(configuration.name) % 2**32, instance, number])
+        return round(float(rng.exponential()), seed % 3)
+
+    simulation = Simulation(
+        space,
+        cost=cost,
+        instances=instances,
+        runs=runs,
+        workers=workers,
+        seed=seed,
+        capping=capping,
+        final=bool(seed % 2),
+    )
+    check(simulation.run(budget), budget)
+    assert budget == 0 or simulation.made
+
+
+@pytest.mark.parametrize("workers", [1, 4, 16])
+def test_the_best_is_found(workers: int) -> None:
+    """A search would return something no better than a random configuration."""
+    simulation = Simulation(workers=workers).run(600)
+    check(simulation, 600)
+    values = simulation.search.incumbent.values
+    assert values["c"] == "y"
+    assert abs(float(str(values["a"])) - 0.2) < 0.2
+    assert len(simulation.made) > 560
+
+
+def test_a_small_space_is_tried_out() -> None:
+    """A search would not end when nothing is left to propose, or leave something out."""
+    simulation = Simulation(SMALL, cost=equal, instances=5, runs=2).run(400)
+    check(simulation, 400)
+    assert len(simulation.search.tried.configurations) == 9
+    assert simulation.search.incumbent == SMALL.default()
+    single = Simulation(Space.parse("a {x} [x]\n"), cost=equal).run(50)
+    check(single, 50)
+    assert single.search.incumbent.values == {"a": "x"}
+
+
+@pytest.mark.parametrize("workers", [1, 16])
+def test_starting_points_come_first_and_once(workers: int) -> None:
+    """Known good configurations would be found late; one that is there twice, or is the default,
+    would wedge the search.
+    """
+    good = SPACE.configuration({"a": 0.2, "b": 30, "c": "y", "d": 0.5})
+    named = Configuration(name="24", values=good.values)
+    starts = [good, SPACE.default(), named, good]
+    simulation = Simulation(starts=starts, workers=workers).run(80)
+    check(simulation, 80)
+    tried = simulation.search.tried
+    assert tried.configurations[:2] == [SPACE.default(), good]
+    assert tried.origins[:3] == ["default", "start", "random"]
+    check(simulation.resumed(starts=starts).run(160), 160)
+
+
+@pytest.mark.parametrize("workers", [1, 5])
+def test_caps_save_time_and_change_no_winner_for_the_worse(workers: int) -> None:
+    """Caps would never bind, or cost good configurations their place."""
+    spent, found = {}, {}
+    for capping in (True, False):
+        simulation = Simulation(capping=capping, workers=workers, instances=40).run(500)
+        check(simulation, 500)
+        spent[capping] = sum(cost for _, _, cost, _ in simulation.made)
+        found[capping] = abs(float(str(simulation.search.incumbent.values["a"])) - 0.2)
+        censored = {name for name, _, _, stopped in simulation.made if stopped}
+        assert bool(censored) == capping
+        # Nobody is run again after a cap was exceeded.
+        last = {name: place for place, (name, _, _, _) in enumerate(simulation.made)}
+        stops = {n: place for place, (n, _, _, stopped) in enumerate(simulation.made) if stopped}
+        assert workers > 1 or all(last[name] == place for name, place in stops.items())
+    assert spent[True] < spent[False]
+    assert found[True] < 0.25
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.integers(1, 240),
+    st.sampled_from([1, 3, 16]),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_killed_at_any_moment_it_goes_on(
+    stop: int, workers: int, capping: bool, final: bool, seed: int
+) -> None:
+    """A killed search would lose runs, repeat some, forget its incumbent or a heat, or overspend."""
+    given: dict[str, Any] = {"capping": capping, "seed": seed, "final": final}
+    killed = Simulation(workers=workers, instances=10, **given).run(240, stop=stop)
+    again = killed.resumed(**given)
+    tried, before = again.search.tried, killed.search.tried
+    assert [c.name for c in tried.configurations] == [c.name for c in before.configurations]
+    assert tried.costs == before.costs
+    assert tried.incumbent == before.incumbent
+    assert again.search.steps == killed.search.steps
+    for heat, old in zip(again.search._heats, killed.search._heats, strict=True):
+        assert heat.order == old.order
+        assert heat.costs == old.costs
+        assert heat.level == old.level
+    check(again.run(240), 240)
+    assert len(again.made) > 200
+
+
+def test_more_budget_and_instances_go_on() -> None:
+    """More budget or instances would mean to begin anew, or be left unused."""
+    first = Simulation(instances=6, runs=2).run(150)
+    again = first.resumed(instances=12).run(500)
+    check(again, 500)
+    assert len(again.made) > 450
+    assert {again.grid.instance(cell) for _, cell, _, _ in again.made} == set(range(12))
+    assert again.search.steps[: len(first.search.steps)] == first.search.steps
+
+
+def test_one_instance_and_one_run() -> None:
+    """A single cell would be divided by, or end in a heat without runs."""
+    check(Simulation(instances=1, runs=1).run(60), 60)
+
+
+def test_seeds_choose_the_way() -> None:
+    """Another seed would search the same way again; or the same seed another."""
+    runs = [Simulation(seed=seed).run(100).made for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_all_workers_are_busy() -> None:
+    """Workers would wait for the last run of a heat."""
+    simulation = Simulation(workers=16, instances=50)
+    search, waiting = simulation.search, 0
+    flying: list[Any] = []
+    for made in range(600):
+        while len(flying) < 16 and (run := search.next(1000 - made)) is not None:
+            flying.append(run)
+        waiting += 16 - len(flying)
+        run = flying.pop(np.random.default_rng(made).integers(len(flying)))
+        search.take(run, simulation.outcome(run)[0])
+    assert waiting / (16 * 600) < 0.06
+
+
+def test_runs_that_could_not_be_made_put_out() -> None:
+    """A configuration whose cost is not known would win with it, or be run for ever."""
+
+    def cost(configuration: Configuration, instance: int, number: int) -> float:
+        if configuration.values["c"] == "y":
+            return float("nan")
+        return cost_of(configuration, instance, number)
+
+    simulation = Simulation(cost=cost).run(300)
+    assert simulation.search.incumbent.values["c"] != "y"
+    assert len(simulation.made) > 280
