@@ -231,6 +231,8 @@ def _search(
         campaign, training, purse, seed=settings["seed"], runs=settings["runs"], starts=starts
     )
     campaign.refuse_failures()
+    if not campaign.training.runs:
+        raise InputError(f"A budget of {budget} is too small for a search. Give a larger one.")
     data = asdict(replace(result, incumbent=None))  # type: ignore[arg-type]
     data["incumbent"] = result.incumbent.name
     campaign.journal.enter([result.incumbent])
@@ -390,14 +392,15 @@ def continue_test(
 
 
 def _starts(scenario: Scenario, start: Log | Sequence[Any]) -> list[Configuration]:
-    """Configurations to try first."""
+    """Configurations to try first, each once, without the default, which is tried anyway."""
     if isinstance(start, Log):
         return starting_points(start, scenario)
     given = [
         scenario.space.configuration(one if isinstance(one, Mapping) else one.values)
         for one in start
     ]
-    return list({one.name: one for one in given}.values())
+    default = scenario.space.default().name
+    return list({one.name: one for one in given if one.name != default}.values())
 
 
 def starting_points(log: Log, scenario: Scenario) -> list[Configuration]:
