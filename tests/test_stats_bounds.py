@@ -541,7 +541,7 @@ MANY: dict[str, Any] = GOOD | {"components": known(within=[1, 1], across=1)}
         (lambda: bounds.finite(**GOOD, configurations=0), "at least 1"),
         (lambda: bounds.finite(**GOOD, configurations=1.5), "whole number"),
         (lambda: bounds.finite(**MANY, configurations=1, tau="per-configuration"), "at least 2"),
-        (lambda: bounds.finite(**GOOD, configurations=2, tau="mean"), "worst-case"),
+        (lambda: bounds.finite(**MANY | {"tau": "mean"}), "worst-case"),
         (lambda: bounds.infinite(**GOOD, **SPACE | {"dimension": 0}), "dimension is 0"),
         (lambda: bounds.infinite(**GOOD, **SPACE | {"radius": 0.0}), "radius is 0"),
         (lambda: bounds.infinite(**GOOD, **SPACE | {"form": "solved"}), "one of cover, printed"),

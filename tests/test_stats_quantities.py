@@ -85,12 +85,12 @@ def test_runs_with_one_seed_are_no_pair() -> None:
     shared = np.array([[7, 8]])
     paired = [Runs(costs=side.costs, failed=side.failed, seeds=shared) for side in (ours, theirs)]
     assert q.wins(ours, theirs, TIMES).values[0] == 0.5
-    assert q.wins(*paired, TIMES).values[0] == 0.5 * (1 + 0)
+    assert q.wins(paired[0], paired[1], TIMES).values[0] == 0.5 * (1 + 0)
     single = [
         Runs(costs=side.costs[:, :1], failed=side.failed[:, :1], seeds=shared[:, :1])
         for side in paired
     ]
-    assert q.wins(*single, TIMES).values[0] == 1
+    assert q.wins(single[0], single[1], TIMES).values[0] == 1
 
 
 def test_solved_shares() -> None:
@@ -191,13 +191,9 @@ def test_units_of_time_do_not_matter(scale: float) -> None:
     """Milliseconds instead of seconds would give other limits."""
     ours, theirs = random_pair(1, n=12)
     plain = limits(q.difference(ours, theirs, TIMES), 0.2)
-    scaled = limits(
-        q.difference(
-            *(Runs(costs=side.costs * scale, failed=side.failed) for side in (ours, theirs)),
-            Scale(low=0, high=100 * scale, cutoff=10 * scale, par=10.0),
-        ),
-        0.2,
-    )
+    first, second = (Runs(costs=side.costs * scale, failed=side.failed) for side in (ours, theirs))
+    unit = Scale(low=0, high=100 * scale, cutoff=10 * scale, par=10.0)
+    scaled = limits(q.difference(first, second, unit), 0.2)
     assert scaled[:3] == pytest.approx([scale * value for value in plain[:3]], rel=1e-6)
 
 

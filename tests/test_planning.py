@@ -1,0 +1,234 @@
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from truecost import planning
+from truecost.errors import InputError
+from truecost.judge.question import Question
+from truecost.matrix import CostMatrix, Log
+from truecost.planning import instances_needed, plan
+from truecost.stats.allocation import even
+from truecost.stats.betting import proves_above
+
+
+def matrix(costs: NDArray[np.float64], **how: Any) -> CostMatrix:
+    """Configurations d, c1, c2 …"""
+    names = ["d", *(f"c{k}" for k in range(1, len(costs)))]
+    how = {"low": 0, "high": 10} | how
+    return CostMatrix(costs, names, [f"i{k}" for k in range(costs.shape[1])], **how)
+
+
+def noise(seed: int, m: int = 6, n: int = 40, gain: float = 0.0) -> NDArray[np.float64]:
+    """Costs of configurations of which the second is better by `gain`, else all alike."""
+    rng = np.random.default_rng(seed)
+    costs = rng.gamma(4, 0.5, (1, n, 1)) + rng.normal(0, 0.3, (m, n, 2))
+    costs[1] -= gain
+    return costs.clip(0, 10)
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer simulated samples, and no long search."""
+    monkeypatch.setattr(planning, "DRAWS", 60)
+    monkeypatch.setattr(planning, "MOST", 640)
+
+
+# ---- what would prove it -------------------------------------------------------------------------
+
+
+def test_the_number_needed_is_enough() -> None:
+    """With the instances forecast the difference would not be proven about as often as promised."""
+    rng = np.random.default_rng(1)
+    pilot = rng.normal(0.52, 0.06, 400).clip(0, 1)
+    needed = instances_needed(pilot, 0.5, balanced=True)
+    assert needed is not None
+    shows = {
+        n: np.mean([proves_above(rng.choice(pilot, n), 0.5, balanced=True) for _ in range(60)])
+        for n in (needed // 3, 2 * needed)
+    }
+    assert shows[needed // 3] < 0.8 < shows[2 * needed]
+
+
+def test_what_points_the_other_way_needs_nothing() -> None:
+    """A pilot that speaks against the winner would get a number of instances."""
+    assert instances_needed(np.full(9, 0.4), 0.5) is None
+    assert instances_needed(np.full(9, 0.5), 0.5) is None
+    assert instances_needed(np.array([]), 0.5) is None
+    assert instances_needed(np.append(np.full(50, 0.5), 0.501), 0.5) is None
+
+
+def test_noise_is_promised_nothing() -> None:
+    """In lists of pure noise the runs that chose the winner would forecast its success."""
+    promised = 0
+    for seed in range(8):
+        answer = plan(Log(runs=matrix(noise(seed)), default="d", adaptive=False))
+        assert answer.pilot == "random halves"
+        units = answer.needs[0].units
+        promised += units is not None and units < 300
+    assert promised <= 2
+
+
+def test_a_true_difference_is_forecast() -> None:
+    """A list whose winner is truly better would get no number, or another one than its test runs."""
+    better = matrix(noise(1, gain=0.5))
+    answer = plan(Log(runs=better, default="d", adaptive=False))
+    (need,) = answer.needs
+    assert need.difference < -0.3
+    assert need.units is not None
+    tested = plan(Log(runs=matrix(noise(9)), test=better, default="d", incumbent="c1"))
+    assert tested.pilot == "test runs"
+    assert tested.needs[0].difference == pytest.approx(-0.5, abs=0.1)
+    assert tested.needs[0].units is not None
+    assert tested.units == 40
+
+
+@pytest.mark.parametrize("question", [Question(), Question(configuration="c1")])
+def test_a_tuned_log_assumes(question: Question) -> None:
+    """Runs that chose the winner would forecast how much better it is."""
+    answer = plan(Log(runs=matrix(noise(1, gain=0.5)), default="d", adaptive=True), question)
+    assert answer.pilot == "none"
+    assert [need.assumed for need in answer.needs] == [0.05, 0.1, 0.2]
+    units = [need.units or math.inf for need in answer.needs]
+    assert units == sorted(units, reverse=True)
+    assert units[-1] < units[0]
+    before = plan(
+        Log(runs=matrix(noise(1, gain=0.5)), default="d"),
+        Question(basis="fixed before", configuration="c1"),
+    )
+    assert before.pilot == "fixed before"
+
+
+def test_running_times_have_two_penalties() -> None:
+    """Only the declared penalty would be planned for, at which hardly anything is proven."""
+    rng = np.random.default_rng(3)
+    costs = rng.gamma(2, 0.5, (4, 30, 1))
+    costs[rng.random(costs.shape) < 0.05] = 100
+    runs = matrix(costs, high=100, cutoff=10.0, par=10.0)
+    answer = plan(Log(runs=runs, default="d", adaptive=True))
+    assert {need.penalty for need in answer.needs} == {2.0, 10.0}
+    by_penalty = {
+        penalty: [need.difference for need in answer.needs if need.penalty == penalty]
+        for penalty in (2.0, 10.0)
+    }
+    # 10 % of what the default costs at that penalty.
+    expected = np.where(costs[0] == 100, 20, costs[0]).mean()
+    assert by_penalty[2.0][1] == pytest.approx(-0.1 * expected)
+
+
+def test_wins_margins_and_families() -> None:
+    """Another criterion or unit would be planned for than the one asked for."""
+    costs = noise(2, gain=0.5)
+    labels = [f"f{k % 10}" for k in range(40)]
+    log = Log(runs=matrix(costs, families=labels), default="d", adaptive=False)
+    assert plan(log, Question(primary="wins")).needs[0].quantity == "wins"
+    assert plan(log, Question(margin="5%")).needs[0].quantity == "margin"
+    families = plan(log, Question(sampled="family"))
+    assert families.unit == "family"
+    seeds = plan(
+        Log(runs=matrix(costs), test=matrix(costs), default="d", incumbent="c1"),
+        Question(sampled="seed"),
+    )
+    assert seeds.units == 80
+    with pytest.raises(InputError, match="Give them with --families"):
+        plan(Log(runs=matrix(costs), default="d", adaptive=False), Question(sampled="family"))
+
+
+def test_without_a_default_or_a_range() -> None:
+    """A log that names no default, or has no range of costs, would be refused altogether."""
+    runs = matrix(noise(1), low=-math.inf, high=math.inf)
+    assert plan(Log(runs=runs)).needs == ()
+    assert plan(Log(runs=runs, default="d")).needs == ()
+    assert "No forecast" in plan(Log(runs=runs, default="d")).summary()
+    assert "Name the default" in plan(Log(runs=runs)).summary()
+
+
+# ---- runs and instances --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [None, 200, 60])
+def test_sizes_reach_the_error_and_no_fewer_do(limit: int | None) -> None:
+    """Runs and instances would not reach the error, or fewer runs would, too."""
+    answer = plan(Log(runs=matrix(noise(1)), default="d"), error=0.2, instances=limit)
+    within, across = answer.within, answer.across
+
+    def error(runs: int, instances: int) -> float:
+        counts = even(runs, instances).counts
+        return math.sqrt(within / runs + float((counts**2).sum()) / runs**2 * across)
+
+    assert answer.best in answer.sizes
+    for size in answer.sizes:
+        assert size.standard_error == pytest.approx(error(size.runs, size.instances))
+        assert size.standard_error <= 0.2 * (1 + 1e-9)
+        assert limit is None or size.instances <= limit
+        assert answer.best is not None
+        assert answer.best.runs <= size.runs
+    if limit is None and answer.best is not None:
+        assert error(answer.best.runs - 1, answer.best.runs - 1) > 0.2
+
+
+def test_an_error_that_few_instances_cannot_reach() -> None:
+    """More runs on too few instances would be promised to reach what they cannot."""
+    log = Log(runs=matrix(noise(1)), default="d")
+    with pytest.raises(InputError, match="3 instances cannot reach") as caught:
+        plan(log, error=0.1, instances=3)
+    least = int(str(caught.value).split("at least ")[1].rstrip(".").replace(",", ""))
+    assert plan(log, error=0.1, instances=least).sizes
+
+
+def test_a_budget_is_spent_on_instances() -> None:
+    """Runs would be repeated where a new instance says more."""
+    log = Log(runs=matrix(noise(1)), default="d")
+    answer = plan(log, budget=100)
+    assert answer.best is not None
+    assert (answer.best.runs, answer.best.instances) == (100, 100)
+    few = plan(log, budget=100, instances=30)
+    assert few.best is not None
+    assert (few.best.runs, few.best.instances) == (100, 30)
+    assert plan(log, budget=1).best is not None
+
+
+def test_the_present_error() -> None:
+    """The standard error printed as it is now would not be that of the mean of instance means."""
+    costs = noise(4, n=30)
+    answer = plan(Log(runs=matrix(costs), default="d"), Question(configuration="c2"))
+    means = costs[2].mean(axis=1)
+    assert answer.now.standard_error == pytest.approx(means.std(ddof=1) / math.sqrt(30))
+    assert (answer.now.runs, answer.now.instances) == (60, 30)
+    single = plan(Log(runs=matrix(costs[:, :, :1]), default="d"))
+    assert math.isnan(single.within)
+    assert single.now.standard_error > 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"error": 0.1, "budget": 10}, "Give one of them"),
+        ({"error": 0.0}, "above 0"),
+        ({"error": math.inf}, "above 0"),
+        ({"budget": 0}, "at least 1 run"),
+        ({"error": 0.1, "instances": 0}, "at least 1"),
+    ],
+)
+def test_bad_input(sizes: dict[str, Any], words: str) -> None:
+    """Sizes that make no sense would be planned for."""
+    with pytest.raises(InputError, match=words):
+        plan(Log(runs=matrix(noise(1)), default="d"), **sizes)
+
+
+def test_unknown_configuration() -> None:
+    """A misspelt name would be planned for."""
+    with pytest.raises(InputError, match="no configuration 'x'"):
+        plan(Log(runs=matrix(noise(1)), default="d"), Question(configuration="x"))
+
+
+def test_plain_data() -> None:
+    """What `--json` prints would not be JSON."""
+    answer = plan(Log(runs=matrix(noise(1)[:, :, :1]), default="d", adaptive=True), budget=50)
+    text = json.dumps(answer.to_dict(), allow_nan=False)
+    assert json.loads(text)["within"] is None
+    assert repr(answer) == answer.summary()
+    assert len(answer.summary().splitlines()) >= 5
