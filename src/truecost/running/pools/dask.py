@@ -33,6 +33,10 @@ def dask_executor(
         client = _connected(address)
         executor = client.get_executor(pure=False)
         try:
+            if workers is None:
+                # Those that were started together with us may still be on their way.
+                with suppress(TimeoutError):
+                    client.wait_for_workers(1, timeout=CONNECT)
             size = workers or sum(client.nthreads().values())
             if not size:
                 raise InputError(

@@ -1,0 +1,113 @@
+"""A Dask cluster in processes: a scheduler, and workers that come and go as a test wants them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+# Seconds after which a test waits for something that will not happen, on a slow machine.
+PATIENCE = 300.0
+Process = subprocess.Popen[bytes]
+
+
+def until(there: Callable[[], object], what: str) -> None:
+    """Wait for a state of things."""
+    end = time.monotonic() + PATIENCE
+    while not there():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+class Cluster:
+    """A scheduler and its workers; `environment` is how Dask is told of certificates."""
+
+    def __init__(self, folder: Path, protocol: str, environment: Mapping[str, str]) -> None:
+        self._folder, self._protocol = folder, protocol
+        self.environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment}
+        self._started = 0
+        self.address = ""
+        self.scheduler: Process | None = None
+        self.workers: list[Process] = []
+
+    def start_scheduler(self) -> None:
+        """Start a scheduler; at the address of the one before, if there was one."""
+        file = self._folder / f"scheduler-{self._started}.json"
+        port = self.address.rpartition(":")[2] or "0"
+        self.scheduler = self._process("scheduler", "--port", port, "--scheduler-file", str(file))
+        until(lambda: file.exists() and file.stat().st_size, "the scheduler")
+        self.address = json.loads(file.read_text())["address"]
+
+    def start_worker(self) -> None:
+        """Start one more worker, with one thread."""
+        words = [self.address, "--nthreads", "1", "--nworkers", "1", "--no-nanny"]
+        words += ["--local-directory", str(self._folder), "--death-timeout", str(PATIENCE)]
+        self.workers.append(self._process("worker", *words))
+
+    def _process(self, kind: str, *words: str) -> Process:
+        self._started += 1
+        common = ["--protocol", self._protocol, "--host", "127.0.0.1", "--no-dashboard"]
+        with (self._folder / f"{kind}-{self._started}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", kind, *words, *common],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill_workers(self) -> None:
+        """Kill all of them at once."""
+        end(*self.workers)
+        self.workers = []
+
+    def kill_scheduler(self) -> None:
+        """Kill it with -9."""
+        assert self.scheduler is not None
+        end(self.scheduler)
+        self.scheduler = None
+
+
+def end(*processes: Process) -> None:
+    """Kill, and see them dead."""
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+
+
+@contextmanager
+def cluster(
+    folder: Path, *, protocol: str = "tcp", environment: Mapping[str, str] | None = None
+) -> Iterator[Cluster]:
+    """A cluster with a scheduler and no worker yet; nothing of it is left afterwards."""
+    folder.mkdir(exist_ok=True)
+    made = Cluster(folder, protocol, environment or {})
+    try:
+        made.start_scheduler()
+        yield made
+    finally:
+        end(*made.workers, *([made.scheduler] if made.scheduler else []))
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """An authority and a certificate signed by it, in Dask's own settings."""
+    folder.mkdir()
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    key = ["-newkey", "rsa:2048", "-nodes"]
+    authority = ["-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=test authority"]
+    openssl("req", "-x509", *key, "-days", "2", *authority)
+    openssl("req", *key, "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=test cluster")
+    signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2"]
+    openssl("x509", "-req", "-in", "request.pem", *signing, "-out", "cert.pem")
+    told = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}
+    for who in ("SCHEDULER", "WORKER", "CLIENT"):
+        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__CERT"] = str(folder / "cert.pem")
+        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__KEY"] = str(folder / "key.pem")
+    return {**told, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}

@@ -1,0 +1,147 @@
+"""Dask clusters whose workers and schedulers are killed: a rerun, or one line."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import daskcluster
+import pytest
+import scenarios
+from daskcluster import until
+from scenarios import read
+from test_running_pools import ANSWER, cells, expected, finish, solver, tasks
+
+from truecost.errors import InputError, LostClusterError
+from truecost.running.pools import Finished, Pool, dask, open_pool
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+
+def started(folder: Path) -> int:
+    """How many runs have begun."""
+    return len(list(folder.glob("started-*")))
+
+
+WAITING = f"touch started-$5-$$; while [ ! -e go ]; do sleep 0.02; done; {ANSWER}"
+
+
+def test_killed_workers_change_nothing(tmp_path: Path) -> None:
+    """A worker that is killed would cost a run, or make one count twice."""
+    scenario = read(tmp_path)
+    given = tasks(scenario, 6, 4)
+    waiting, done, out, killed = [*given], list[Finished](), 0, 0
+    with daskcluster.cluster(tmp_path / "dask") as cluster:
+        for _ in range(2):
+            cluster.start_worker()
+        with open_pool(scenario, cluster.address, workers=2, pin=False) as pool:
+            while waiting or out:
+                while waiting and out < 4:
+                    pool.submit(waiting.pop())
+                    out += 1
+                finished = pool.wait()
+                done += finished
+                out -= len(finished)
+                if len(done) > 30 * (killed + 1) and killed < 3:
+                    killed += 1
+                    victim = cluster.workers.pop(0)
+                    os.kill(victim.pid, signal.SIGKILL)
+                    victim.wait()
+                    cluster.start_worker()
+    assert killed == 3
+    assert cells(done) == expected(given)
+
+
+def test_runs_of_killed_workers_end_with_them(tmp_path: Path) -> None:
+    """The solvers of a killed worker would run on beside those that repeat them."""
+    scenario = solver(tmp_path, f"echo $$ > pid; {WAITING}")
+    with daskcluster.cluster(tmp_path / "dask") as cluster:
+        cluster.start_worker()
+        with open_pool(scenario, cluster.address, workers=1, pin=False) as pool:
+            pool.submit(tasks(scenario)[0])
+            until(lambda: started(tmp_path) == 1, "the run")
+            pid = (tmp_path / "pid").read_text().strip()
+            cluster.kill_workers()
+            until(lambda: not Path(f"/proc/{pid}").exists(), "its end")
+            cluster.start_worker()
+            until(lambda: started(tmp_path) == 2, "the run again")
+            (tmp_path / "go").touch()
+            assert len(pool.wait()) == 1
+
+
+def lost(pool: Pool) -> str:
+    """Why there are no more runs."""
+    while True:
+        try:
+            pool.wait()
+        except LostClusterError as error:
+            return str(error)
+
+
+def test_a_killed_scheduler_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Who loses the scheduler would read tracebacks of Dask, or wait for ever."""
+    scenario = solver(tmp_path, WAITING)
+    with daskcluster.cluster(tmp_path / "dask") as cluster:
+        cluster.start_worker()
+        with open_pool(scenario, cluster.address, pin=False) as pool:
+            for task in tasks(scenario)[:2]:
+                pool.submit(task)
+            until(lambda: started(tmp_path), "a run")
+            cluster.kill_scheduler()
+            message = lost(pool)
+    assert message.startswith(f"The Dask scheduler at {cluster.address} is gone.")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_deserted_cluster_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler to which no worker ever comes would be waited for without end."""
+    scenario = solver(tmp_path, WAITING)
+    with daskcluster.cluster(tmp_path / "dask") as cluster:
+        with (
+            pytest.raises(InputError, match="has no workers"),
+            open_pool(scenario, cluster.address),
+        ):
+            pass
+        with open_pool(scenario, cluster.address, workers=2, pin=False) as pool:
+            pool.submit(tasks(scenario)[0])
+            monkeypatch.setattr(dask, "DESERTED", 0.5)
+            assert "no workers" in lost(pool)
+
+
+def test_a_worker_without_the_solver_is_named(tmp_path: Path) -> None:
+    """Nobody would know on which node the solver is missing."""
+    scenarios.write(tmp_path)
+    scenario = read(tmp_path, target={"kind": "wrapper", "command": ["toy-solver"]})
+    with daskcluster.cluster(tmp_path / "dask") as cluster:
+        cluster.start_worker()
+        with open_pool(scenario, cluster.address, workers=1, pin=False) as pool:
+            pool.submit(tasks(scenario)[0])
+            with pytest.raises(InputError, match=r"not on PATH") as caught:
+                pool.wait()
+    assert f"On the worker {os.uname().nodename} (tcp://127.0.0.1:" in str(caught.value)
+
+
+def test_encrypted_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster with certificates could not be used, or its absence would hang."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    import dask as settings
+
+    told = daskcluster.certificates(tmp_path / "certificates")
+    scenario = read(tmp_path)
+    given = tasks(scenario, 1, 1)
+    with daskcluster.cluster(tmp_path / "dask", protocol="tls", environment=told) as cluster:
+        cluster.start_worker()
+        monkeypatch.setattr(dask, "CONNECT", 2.0)
+        with (
+            pytest.raises(InputError, match="tls must name a ca-file"),
+            open_pool(scenario, cluster.address, workers=1),
+        ):
+            pass
+        monkeypatch.setattr(dask, "CONNECT", 10.0)
+        with (
+            settings.config.set(settings.config.collect_env(told)),
+            open_pool(scenario, cluster.address, workers=1, pin=False) as pool,
+        ):
+            assert cells(finish(pool, given)) == expected(given)

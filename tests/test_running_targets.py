@@ -1,0 +1,536 @@
+"""Targets: called as their convention has it, their answers read, checked and never misread."""
+
+import json
+import math
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scenarios
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scenarios import read
+
+from truecost.errors import InputError
+from truecost.running._call import parameters
+from truecost.running.execute import Caller, by_hand, execute, version_of
+from truecost.running.scenario import Scenario
+from truecost.running.slots import Slot
+from truecost.running.targets.irace import identifier_of, read_line
+from truecost.running.targets.wrapper import LINE, parse
+from truecost.runs import Instance, Outcome, Status
+from truecost.space.space import Configuration
+
+COMMAND: dict[str, Any] = {
+    "kind": "command",
+    "command": ["./solver.sh", "{instance}", "{arguments}"],
+}
+WRAPPER: dict[str, Any] = {"kind": "wrapper", "command": ["./solver.sh"]}
+FAR: dict[str, Any] = {"cpu": 600.0, "wall": 600.0}
+CUTOFF = f"{scenarios.TABLES['limits']['cpu']:g}"
+
+
+@pytest.fixture(scope="module")
+def slot() -> Iterator[Slot]:
+    """One slot for all runs."""
+    with Slot() as made:
+        yield made
+
+
+def script(folder: Path, text: str, **tables: Any) -> Scenario:
+    """A scenario whose solver is this script."""
+    path = scenarios.write(folder, **{"limits": FAR, **tables})
+    (folder / "solver.sh").write_text(f"#!/bin/sh\n{text}\n")
+    return Scenario.read(path)
+
+
+def run(slot: Slot, scenario: Scenario, seed: int = 1, cap: float | None = None) -> Outcome:
+    """A run of the default on the first instance."""
+    caller, default = Caller(scenario), scenario.space.default()
+    return execute(slot, caller, default, scenario.instances[0], seed, cap)
+
+
+def lines(scenario: Scenario, instance: Instance | None = None) -> list[str]:
+    """The command line of the default with seed 9."""
+    return Caller(scenario).command_line(
+        scenario.space.default(), instance or scenario.instances[0], 9
+    )
+
+
+def test_command_lines(tmp_path: Path) -> None:
+    """A solver would get its arguments in another order than its convention has."""
+    wrapper = read(tmp_path)
+    instance = wrapper.instances[0]
+    given = ["./solver.sh", instance.argument, "0", CUTOFF, "2147483647", "9"]
+    assert lines(wrapper) == [*given, "-alpha", "1", "-beta", "1"]
+    specific = replace(instance, extras={"specifics": "optimum=5"})
+    assert lines(wrapper, specific)[2] == "optimum=5"
+    command = read(tmp_path, target=COMMAND, answer={"value": "(.)"})
+    assert lines(command) == ["./solver.sh", instance.argument, "--alpha=1", "--beta=1"]
+    (tmp_path / "f.py").write_text(
+        "def f(): ...\ndef build(values): return ['--' + values['alpha'] + values['beta']]\n"
+        "def program(): return ['ulimit', '-c']"
+    )
+    python = read(tmp_path, target={"kind": "python", "function": "f.py:f"})
+    assert json.loads(lines(python)[-1])["configuration"] == {"alpha": "1", "beta": "1"}
+    built = read(tmp_path, target={**WRAPPER, "builder": "f.py:build"})
+    assert lines(built)[-1] == "--11"
+    program = {"kind": "wrapper", "command": ["{program}", "{scenario}"], "program": "f.py:program"}
+    assert lines(read(tmp_path, target=program))[:3] == ["ulimit", "-c", str(tmp_path)]
+    own = read(tmp_path, target={**WRAPPER, "own_folder": True})
+    assert lines(own)[0] == str(tmp_path / "solver.sh")
+
+
+def test_irace_target_runners_are_called_as_irace_does(tmp_path: Path) -> None:
+    """An existing target-runner and parameters.txt of irace would not work as they are."""
+    scenarios.write(tmp_path)
+    (tmp_path / "parameters.txt").write_text('x "--x=" c (1, 2)\nn "-n " i (1,9)\n')
+    tables: dict[str, Any] = {"space": {"file": "parameters.txt"}}
+    irace = read(tmp_path, target={"kind": "irace", "command": ["./run"], "bound": True}, **tables)
+    instance = irace.instances[0]
+    name, number, *rest = lines(irace)[1:]
+    assert name.isdecimal()
+    assert number.isdecimal()
+    assert rest == ["9", instance.argument, CUTOFF, "--x=1", "-n", "5"]
+    text = replace(instance, argument="--size 5 'a b'", is_file=False, number=7)
+    assert lines(irace, text)[2:] == ["7", "9", "--size", "5", "a b", CUTOFF, "--x=1", "-n", "5"]
+    whole = read(tmp_path, target={"kind": "irace", "command": ["./run"], "whole": True}, **tables)
+    assert lines(whole, text)[3:] == ["9", "--size 5 'a b'"]
+    # Identifiers are integers of R: a log's own, or made from any name.
+    assert identifier_of("24") == 24
+    names = ("24", "0fa88eb8a1", "9" * 10, "a name", "ä")
+    assert len({identifier_of(name) for name in names}) == len(names)
+    assert all(0 < identifier_of(name) < 2**31 for name in names)
+
+
+@pytest.mark.parametrize("body", ["return 5", "return [5]", "return ['a\\0']", "1/0"])
+def test_functions_that_fail_are_named(tmp_path: Path, body: str) -> None:
+    """Whatever a scenario's own builder or program does wrong would end in a traceback of ours."""
+    scenarios.write(tmp_path)
+    (tmp_path / "f.py").write_text(f"def build(values=None):\n    {body}\n")
+    target: dict[str, Any]
+    for target in (
+        {**WRAPPER, "builder": "f.py:build"},
+        {"kind": "wrapper", "command": ["{program}"], "program": "f.py:build"},
+    ):
+        with pytest.raises(InputError, match=r"f\.py:build (returns|raises)"):
+            lines(read(tmp_path, target=target))
+    (tmp_path / "f.py").write_text("1/0")
+    with pytest.raises(InputError, match=r"target\.builder: f\.py:build raises ZeroDivisionError"):
+        Caller(read(tmp_path, target={**WRAPPER, "builder": "f.py:build"}))
+
+
+def test_functions_may_use_their_module(tmp_path: Path) -> None:
+    """A dataclass in the file of a builder would fail: its module was not known to Python."""
+    scenarios.write(tmp_path)
+    (tmp_path / "f.py").write_text(
+        "from __future__ import annotations\nimport dataclasses, pickle\n"
+        "@dataclasses.dataclass\nclass Words:\n    words: list[str]\n"
+        "def build(values): return pickle.loads(pickle.dumps(Words(['ok']))).words\n"
+    )
+    assert lines(read(tmp_path, target={**WRAPPER, "builder": "f.py:build"}))[-1] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "time", "value"),
+    [
+        ("Result for SMAC: SAT, 1.5, 0, 3, 77", Status.SOLVED, 1.5, 3),
+        ("Result for ParamILS: UNSAT, 1.5, 0, 3, 77, more, of it", Status.SOLVED, 1.5, 3),
+        ("  Result for SMAC:   timeout , 5, 0, 0, 77", Status.TIMEOUT, 5, 0),
+        ("Result for SMAC: CRASHED, 5, 0, 0, 77", Status.CRASHED, 5, 0),
+        ("Final result of this wrapper: ABORT, 5, 0, 0, 77", Status.ABORTED, 5, 0),
+        ("Result of algorithm run: SUCCESS, 5, 0, 2, 77", Status.SOLVED, 5, 2),
+        (
+            'Result of this algorithm run: {"status": "SUCCESS", "cost": 2.5, "runtime": 1}',
+            Status.SOLVED,
+            1,
+            2.5,
+        ),
+        (
+            "Result of this algorithm run: {'status': 'SAT', 'runtime': 1, 'quality': None}",
+            Status.SOLVED,
+            1,
+            None,
+        ),
+        (
+            "noise\nResult for SMAC: SAT, 1, 0, 3, 7\nResult for SMAC: SAT, 2, 0, 4, 7\nnoise",
+            0,
+            2,
+            4,
+        ),
+    ],
+)
+def test_answer_lines(text: str, status: Status, time: float, value: float | None) -> None:
+    """An answer in one of the wrapper convention's spellings would be misread."""
+    answer = parse(LINE.findall(text)[-1])
+    assert answer is not None
+    assert (answer.status, answer.time, answer.value) == (status, time, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SAT",
+        "SAT, x, 0, 3, 77",
+        "SAT, -1, 0, 3, 77",
+        "SAT, nan, 0, inf, 77",
+        "FINE, 1, 0, 3, 77",
+        '{"status": "SUCC',
+        '{"status": 5}',
+        "{" + "[" * 100_001,
+        '{"status": "SUCCESS", "cost": 1' + "0" * 5000 + "}",
+    ],
+)
+def test_unreadable_answers_are_none(text: str) -> None:
+    """Half an answer would be taken for a whole one."""
+    assert parse(text) is None
+    assert LINE.findall(f"xResult for SMAC: {text}") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "value", "time"),
+    [
+        ("3.5\n", Status.SOLVED, 3.5, None),
+        ("log\n3 0.25\n\n", Status.SOLVED, 3, 0.25),
+        ("Inf\n", Status.CRASHED, None, None),
+        ("3 -1", Status.CRASHED, None, None),
+        ("1 2 3", Status.CRASHED, None, None),
+        ("nan", Status.CRASHED, None, None),
+        ("", Status.CRASHED, None, None),
+    ],
+)
+def test_last_lines_of_target_runners(
+    text: str, status: Status, value: float | None, time: float | None
+) -> None:
+    """A target-runner's `cost [time]` would be misread."""
+    answer = read_line(text)
+    assert (answer.status, answer.value, answer.time) == (status, value, time)
+
+
+FIELDS = st.one_of(st.text(), st.floats(), st.integers(), st.none(), st.booleans(), st.just([None]))
+NAMES = st.sampled_from(["status", "cost", "runtime", "value", "quality"])
+ANSWERS = st.one_of(
+    st.text(),
+    st.lists(st.one_of(st.text(), st.floats().map(str), st.just("SAT"))).map(", ".join),
+    st.dictionaries(NAMES, FIELDS).map(lambda d: json.dumps(d) if len(d) % 2 else repr(d)),
+)
+
+
+@given(ANSWERS)
+@settings(max_examples=300)
+def test_any_output_has_a_reading(text: str) -> None:
+    """Some output of a target would end the campaign with an exception."""
+    for answer in (parse(text), read_line(text)):
+        if answer is not None:
+            assert all(n is None or math.isfinite(n) for n in (answer.time, answer.value))
+            assert answer.status != Status.SOLVED or (answer.time or 0) >= 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "status", "value", "detail"),
+    [
+        ({"value": r"^c (\S+)$"}, "echo c 1; echo c 2.5", Status.SOLVED, 2.5, ""),
+        ({"value": r"^c (\S+)$"}, "echo nothing", Status.CRASHED, None, "no answer: no value"),
+        ({"value": r"^c (\S+)$"}, "echo c 1,5", Status.CRASHED, None, "'1,5'"),
+        ({"value": r"^c (\S+)$"}, "echo c inf", Status.CRASHED, None, "'inf'"),
+        ({"value": r"^c (\S+)$"}, "echo c 3; exit 2", Status.CRASHED, 3, "exit code 2"),
+        ({"value": r"(\d)", "exit": [0, 10]}, "echo 7; exit 10", Status.SOLVED, 7, ""),
+        ({"value": r"(\d)"}, "echo oh >&2; kill -SEGV $$", Status.CRASHED, None, "signal 11; oh"),
+        ({"value": r"(\d)", "solved": "^OK"}, "echo 7", Status.CRASHED, 7, "'^OK'"),
+        ({"value": r"(\d)", "unsolved": "UNK"}, "echo 7 UNK", Status.TIMEOUT, 7, "unsolved"),
+    ],
+)
+def test_commands_are_read_by_patterns(
+    slot: Slot, tmp_path: Path, answer: Any, text: str, status: Status, value: Any, detail: str
+) -> None:
+    """The output of a command would be read by another pattern, or a number that is none pass."""
+    outcome = run(slot, script(tmp_path, text, target=COMMAND, answer=answer))
+    assert (outcome.status, outcome.value) == (status, value)
+    assert detail in outcome.detail
+
+
+def test_an_answer_lost_in_dropped_output_says_so(slot: Slot, tmp_path: Path) -> None:
+    """Whose answer stood in the middle of too much output would look for it in vain."""
+    text = "head -c 30000 /dev/zero; echo; echo value 7; head -c 30000 /dev/zero"
+    tables: dict[str, Any] = {"target": COMMAND, "answer": {"value": r"^value (\d+)$"}}
+    small = {**FAR, "output": 0.02}
+    assert "limits.output" in run(slot, script(tmp_path, text, limits=small, **tables)).detail
+    assert "dropped" not in run(slot, script(tmp_path, "echo nothing", **tables)).detail
+
+
+def test_failed_runs_keep_output_and_command(slot: Slot, tmp_path: Path) -> None:
+    """Nobody could find out why a run failed; or secrets of the environment be written down."""
+    target = {**WRAPPER, "environment": {"TOKEN": "secret"}}
+    scenario = script(tmp_path, "echo out; echo $TOKEN; echo err >&2; exit 3", target=target)
+    outcome = run(slot, scenario)
+    assert (outcome.status, outcome.exit_code) == (Status.CRASHED, 3)
+    assert (outcome.stdout, outcome.stderr) == (b"out\nsecret\n", b"err\n")
+    assert "TOKEN=…" in outcome.command
+    assert "secret" not in outcome.command
+    caller, default = Caller(scenario), scenario.space.default()
+    line = by_hand(caller, default, scenario.instances[0], 1, outcome)
+    again = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
+    assert (again.returncode, again.stdout) == (3, outcome.stdout)
+    solved = run(slot, script(tmp_path, 'echo "Result for SMAC: SAT, 1, 0, 2, $5"'))
+    assert (solved.stdout, solved.command) == (b"", "")
+
+
+def test_a_cap_stops_below_the_cutoff(slot: Slot, tmp_path: Path) -> None:
+    """A capped run would count as a timeout, or one that ends before its cap be another run."""
+    tables = {"metric": {"kind": "par"}}
+    endless = run(slot, script(tmp_path, "while :; do :; done", **tables), cap=0.1)
+    assert (endless.status, endless.cap) == (Status.CENSORED, 0.1)
+    assert endless.cpu >= 0.1
+    done = run(
+        slot, script(tmp_path, 'echo "Result for SMAC: SAT, $3, 0, 2, 1"', **tables), cap=50.0
+    )
+    assert (done.status, done.cap, done.time) == (Status.SOLVED, None, 600)
+
+
+def test_irace_runs(slot: Slot, tmp_path: Path) -> None:
+    """A bound that was reached would be a solved run, or an exit code other than 0 an answer."""
+    target = {"kind": "irace", "command": ["./solver.sh"], "bound": True}
+    limits = {"cpu": 60.0, "wall": 600.0, "cutoff": 5.0}
+    tables: dict[str, Any] = {
+        "target": target, "limits": limits, "metric": {"kind": "par", "clock": "reported"}
+    }  # fmt: skip
+    assert run(slot, script(tmp_path, "echo 50 5", **tables)).status == Status.TIMEOUT
+    solved = run(slot, script(tmp_path, "echo 2.5 1", **tables))
+    assert (solved.status, solved.time) == (Status.SOLVED, 2.5)
+    assert run(slot, script(tmp_path, "echo 2; exit 1", **tables)).status == Status.CRASHED
+    assert run(slot, script(tmp_path, "echo Inf", **tables)).status == Status.CRASHED
+
+
+CHECK = """
+import sys, dataclasses
+@dataclasses.dataclass
+class Kept:
+    x: int
+def check(instance, output):
+    value = int(output.split(",")[3])
+    open(instance).close()
+    if value == 3: 1 / 0
+    if value == 4: sys.exit(9)
+    if value == 5: import time; time.sleep(1e6)
+    return "value is odd" if value % 2 else None
+if __name__ == "__main__":
+    reason = check(sys.argv[1], open(sys.argv[2]).read())
+    if reason: sys.exit(print(reason) or 1)
+"""
+CHECKS = {
+    "function": "check.py:check",
+    "command": ["{python}", "check.py", "{instance}", "{output}"],
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(
+    ("value", "status", "detail"),
+    [
+        (2, Status.SOLVED, ""),
+        (7, Status.WRONG, "value is odd"),
+        (3, Status.ABORTED, "ZeroDivisionError"),
+        (4, Status.ABORTED, "exit code 9"),
+        (5, Status.ABORTED, "wall limit"),
+    ],
+)
+def test_answers_are_checked_under_limits(
+    slot: Slot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    check: str,
+    value: int,
+    status: Status,
+    detail: str,
+) -> None:
+    """A wrong answer would count as solved, a fault of the check as the solver's; or a check would
+    never end.
+    """
+    monkeypatch.setattr("truecost.running.execute.CHECK_WALL", 0.5 if value == 5 else 600.0)
+    (tmp_path / "check.py").write_text(CHECK)
+    text = f'echo "Result for SMAC: SAT, 1, 0, {value}, 1"'
+    scenario = script(tmp_path, text, target={**WRAPPER, "check": CHECKS[check]})
+    outcome = run(slot, scenario)
+    assert outcome.status == status
+    assert detail in outcome.detail
+    if status in (Status.WRONG, Status.ABORTED) and value != 5:
+        line = by_hand(
+            Caller(scenario), scenario.space.default(), scenario.instances[0], 1, outcome
+        )
+        again = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert again.returncode in (1, 9)
+        assert ("odd" in again.stdout) == (status == Status.WRONG)
+    assert list(slot.folder.iterdir()) == []
+
+
+def test_a_check_in_r_that_stops_is_no_wrong_answer(slot: Slot, tmp_path: Path) -> None:
+    """An error in a checker written in R would pass for wrong answers of the solver."""
+    stops = "echo 'Error in library(x)' >&2; echo 'Execution halted' >&2; exit 1"
+    target = {**WRAPPER, "check": ["sh", "-c", stops]}
+    outcome = run(slot, script(tmp_path, 'echo "Result for SMAC: SAT, 1, 0, 2, 1"', target=target))
+    assert outcome.status == Status.ABORTED
+
+
+def test_versions_are_first_lines(slot: Slot, tmp_path: Path) -> None:
+    """The version of a solver would be an error message, or the whole manual."""
+    for words, version in (
+        (["sh", "-c", "echo; echo ' v 1.2 '; echo more"], "v 1.2"),
+        (["sh", "-c", "echo v3 >&2"], "v3"),
+        (["sh", "-c", "echo wrong; exit 1"], ""),
+        (["{python}", "-c", "print('{scenario}')"], str(tmp_path)),
+    ):
+        scenario = read(tmp_path, target={**WRAPPER, "version": words})
+        assert version_of(slot, Caller(scenario)) == version
+    assert version_of(slot, Caller(read(tmp_path))) == ""
+
+
+# Writes down when it is loaded, and answers by seed.
+FUNCTION = """
+import os, subprocess, sys
+with open({loads!r}, "a") as file:
+    file.write("x")
+calls = []
+def solve(configuration, instance, seed):
+    calls.append(seed)
+    if seed == 2:
+        raise ValueError("two")
+    if seed == 3:
+        while True:
+            pass
+    if seed == 4:
+        subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    if seed == 5:
+        os.kill({loader}, 9)
+    if seed == 6:
+        return {{"status": "TIMEOUT", "value": 1.0}}
+    if seed == 7:
+        sys.exit("seven")
+    print(os.getcwd(), os.environ["TMPDIR"], end="")
+    return seed + 1000 * (len(calls) - 1)
+"""
+THREADED = "import threading, time\nthreading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()\n"
+ENDS = {
+    1: (Status.SOLVED, 1, ""),
+    2: (Status.CRASHED, None, "exit code 1; ValueError: two"),
+    3: (Status.TIMEOUT, None, "CPU limit"),
+    4: (Status.SOLVED, 4, ""),
+    6: (Status.TIMEOUT, 1, "the target says TIMEOUT"),
+    7: (Status.CRASHED, None, "exit code 1; seven"),
+    8: (Status.SOLVED, 8, ""),
+}
+
+
+def function(folder: Path, before: str = "", **limits: float) -> Scenario:
+    """A scenario of the Python function."""
+    path = scenarios.write(
+        folder,
+        target={"kind": "python", "function": "f.py:solve"},
+        limits={"cpu": 600.0, "wall": 600.0, **limits},
+    )
+    loader = "int(open(f'/proc/{os.getppid()}/task/{os.getppid()}/children').read().split()[0])"
+    text = FUNCTION.format(loads=str(folder / "loads"), loader=loader)
+    (folder / "f.py").write_text(before + text)
+    return Scenario.read(path)
+
+
+def ends(outcome: Outcome) -> tuple[Status, float | None, str]:
+    """What a run came to, without times."""
+    return outcome.status, outcome.value, outcome.detail
+
+
+def test_functions_are_loaded_once(slot: Slot, tmp_path: Path) -> None:
+    """A function would be loaded for every run, see what another run did, or escape its limits."""
+    for seed, expected in ENDS.items():
+        scenario = function(tmp_path, **({"cpu": 0.2} if seed == 3 else {}))
+        assert ends(run(slot, scenario, seed)) == expected, seed
+    assert (tmp_path / "loads").read_text() == "x"
+
+
+def test_functions_with_threads_are_loaded_for_every_run(slot: Slot, tmp_path: Path) -> None:
+    """A function whose module starts threads would be forked without them, and hang."""
+    scenario = function(tmp_path, before=THREADED)
+    for seed in (1, 2, 8):
+        assert ends(run(slot, scenario, seed)) == ENDS[seed]
+    assert len((tmp_path / "loads").read_text()) == 4
+
+
+def test_a_loaded_function_that_is_killed_is_loaded_again(slot: Slot, tmp_path: Path) -> None:
+    """Runs after one that killed its loader would be lost."""
+    scenario = function(tmp_path)
+    values = [run(slot, scenario, seed).value for seed in (1, 5, 8, 5, 9)]
+    assert values == [1, 5, 8, 5, 9]
+
+
+def test_functions_that_cannot_be_loaded_say_why(slot: Slot, tmp_path: Path) -> None:
+    """An error while loading would hang, or have no message."""
+    scenario = function(tmp_path, before="import no_such_module\n")
+    outcome = run(slot, scenario)
+    assert outcome.status == Status.CRASHED
+    assert "no_such_module" in outcome.detail
+
+
+def test_functions_for_smac3_are_called(slot: Slot, tmp_path: Path) -> None:
+    """A target function of SMAC3, `train(config, …)`, with additional information would crash."""
+    scenario = function(tmp_path)
+    (tmp_path / "f.py").write_text(
+        "def solve(config, instance, seed):\n    return seed + len(config), {'info': instance}\n"
+    )
+    assert ends(run(slot, scenario, 40)) == (Status.SOLVED, 42, "")
+
+
+def test_functions_get_what_they_name() -> None:
+    """A function would be called without what it asks for, or with what it does not know."""
+
+    def plain(seed: int, *, instance: str, **_: object) -> int:
+        return seed + len(instance)
+
+    @wraps(plain)
+    def counted(*values: object, **named: object) -> object:
+        return plain(*values, **named)  # type: ignore[arg-type]
+
+    class Solver:
+        def solve(self, seed: int, *rest: int) -> int:
+            return seed + len(rest)
+
+        def __call__(self, configuration: object) -> object:
+            return configuration
+
+    assert parameters(plain) == parameters(counted) == ({"seed", "instance"}, True)
+    assert parameters(lambda seed=1: seed) == ({"seed"}, False)
+    assert parameters(Solver().solve)[0] >= {"seed"}
+    assert parameters(Solver()) == ({"configuration"}, False)
+    assert parameters(partial(plain, 3)) == ({"instance"}, True)
+
+
+def test_configurations_are_passed_by_value(slot: Slot, tmp_path: Path) -> None:
+    """Another configuration than the task's would be run."""
+    scenario = script(tmp_path, 'echo "Result for SMAC: SAT, 1, 0, $7$9, 1"')
+    caller = Caller(scenario)
+    for alpha in ("3", "7"):
+        configuration = Configuration(name="any", values={"alpha": alpha, "beta": "2"})
+        outcome = execute(slot, caller, configuration, scenario.instances[0], 1)
+        assert outcome.value == int(f"{alpha}2")
+
+
+def test_own_folders_are_empty_and_go(slot: Slot, tmp_path: Path) -> None:
+    """A run would find another's files in its own folder, or the scenario's folder be changed."""
+    target = {**WRAPPER, "own_folder": True}
+    text = 'echo "Result for SMAC: SAT, 1, 0, $(ls | wc -l), 1"; touch here'
+    scenario = script(tmp_path, text, target=target)
+    before = sorted(tmp_path.iterdir())
+    assert [run(slot, scenario).value for _ in range(2)] == [0, 0]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_scratch_folders_are_the_runs_own(slot: Slot, tmp_path: Path) -> None:
+    """{scratch} and TMPDIR would be different places, or outlive their run."""
+    target: dict[str, Any] = {"kind": "wrapper", "command": ["./solver.sh", "{scratch}"]}
+    text = (
+        '[ "$1" = "$TMPDIR" ] && touch $1/x && echo "Result for SMAC: SAT, 1, 0, 5, 1"; echo "$1"'
+    )
+    outcome = run(slot, script(tmp_path, f"{text}; exit 0", target=target))
+    assert (outcome.status, outcome.value) == (Status.SOLVED, 5)
