@@ -2,6 +2,7 @@
 
 Examples
 --------
+>>> import truecost as tc
 >>> tc.allocation.even(4, 2, rng=1).counts.tolist()
 [2, 2]
 """
@@ -48,7 +49,8 @@ class Allocation:
 
     Examples
     --------
-    >>> tc.Allocation(np.array([2, 2, 1])).largest
+    >>> import truecost as tc
+    >>> tc.allocation.Allocation.of([2, 2, 1]).largest
     2
     """
 
@@ -144,7 +146,8 @@ def even(runs: int, instances: int, rng: Rng = None) -> Allocation:
 
     Examples
     --------
-    >>> sorted(tc.even(7, 3, rng=1).counts.tolist())
+    >>> import truecost as tc
+    >>> sorted(tc.allocation.even(7, 3, rng=1).counts.tolist())
     [2, 2, 3]
     """
     _check_runs(runs)
@@ -162,7 +165,8 @@ def concentrated(runs: int, per_instance: int) -> Allocation:
 
     Examples
     --------
-    >>> tc.concentrated(7, 3).counts.tolist()
+    >>> import truecost as tc
+    >>> tc.allocation.concentrated(7, 3).counts.tolist()
     [3, 3, 1]
     """
     _check_runs(runs)
@@ -180,7 +184,8 @@ def scattered(runs: int, instances: int, rng: Rng = None) -> Allocation:
 
     Examples
     --------
-    >>> tc.scattered(7, 3, rng=1).runs
+    >>> import truecost as tc
+    >>> tc.allocation.scattered(7, 3, rng=1).runs
     7
     """
     _check_runs(runs)

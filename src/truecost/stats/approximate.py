@@ -7,7 +7,8 @@ look, or at the planned end: an interval that is watched until it excludes 0 err
 
 Examples
 --------
->>> interval = tc.approximate.probably([-1.0, -2.0] * 20, discordant=None)
+>>> from truecost.stats import approximate
+>>> interval = approximate.probably([-1.0, -2.0] * 20, discordant=None)
 >>> interval.direction
 -1
 """
@@ -59,7 +60,8 @@ def t_interval(x: ArrayLike, delta: float = 0.05) -> tuple[float, float]:
 
     Examples
     --------
-    >>> low, high = tc.approximate.t_interval([1.0, 2.0, 3.0])
+    >>> from truecost.stats import approximate
+    >>> low, high = approximate.t_interval([1.0, 2.0, 3.0])
     >>> round(low, 2), round(high, 2)
     (-0.48, 4.48)
     """
@@ -74,7 +76,8 @@ def hall_interval(x: ArrayLike, delta: float = 0.05) -> tuple[float, float]:
 
     Examples
     --------
-    >>> low, high = tc.approximate.hall_interval([1.0, 2.0, 3.0])
+    >>> from truecost.stats import approximate
+    >>> low, high = approximate.hall_interval([1.0, 2.0, 3.0])
     >>> round(low, 2), round(high, 2)
     (-0.48, 4.48)
     """

@@ -21,6 +21,7 @@ decides (0 for a difference) is the end of a cell.
 
 Examples
 --------
+>>> import truecost as tc
 >>> round(tc.betting.lower([1.0] * 100), 3)
 0.97
 """
@@ -223,8 +224,9 @@ def lower(
 
     Examples
     --------
+    >>> import truecost as tc
     >>> round(tc.betting.lower([0.0, 1.0] * 50, 0.05), 2)
-    0.42
+    0.4
     """
     values = _checked(x, delta)
     if not values.size:
@@ -252,6 +254,7 @@ def upper(
 
     Examples
     --------
+    >>> import truecost as tc
     >>> round(tc.betting.upper([0.0] * 100), 3)
     0.03
     """
@@ -371,6 +374,7 @@ class Watch:
 
     Examples
     --------
+    >>> import truecost as tc
     >>> watch = tc.betting.Watch(0.05, planned=20)
     >>> lower, upper = watch.add(0.3)
     """
@@ -458,6 +462,7 @@ def best_set(x: ArrayLike, delta: float = 0.05, *, rng: Rng = 0) -> BoolArray:
 
     Examples
     --------
+    >>> import truecost as tc
     >>> tc.betting.best_set([[0.1] * 30, [0.9] * 30]).tolist()
     [True, False]
     """

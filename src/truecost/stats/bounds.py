@@ -13,8 +13,9 @@ With Λ = ln(m/δ), n the largest count, τ² = within + (Σ n_i²/N)·across:
 
 Examples
 --------
->>> components = tc.variance_components(tc.load_example("kissat"))[0]
->>> sizes = tc.even(50, 50, rng=1)
+>>> import truecost as tc
+>>> components = tc.variance.variance_components(tc.load_example("kissat"))[0]
+>>> sizes = tc.allocation.even(50, 50, rng=1)
 >>> bound = tc.bounds.single(allocation=sizes, components=components, width=5, delta=0.05)
 >>> round(float(bound.epsilon), 2)
 0.68

@@ -3,6 +3,7 @@
 
 Examples
 --------
+>>> import truecost as tc
 >>> tc.variance.variance_components(tc.load_example("kissat")).across.shape
 (50,)
 """
@@ -44,7 +45,8 @@ class VarianceComponents:
 
     Examples
     --------
-    >>> tc.variance_components(tc.load_example("kissat")).within.shape
+    >>> import truecost as tc
+    >>> tc.variance.variance_components(tc.load_example("kissat")).within.shape
     (50,)
     """
 
@@ -116,7 +118,8 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
 
     Examples
     --------
-    >>> components = tc.variance_components(tc.load_example("kissat"))
+    >>> import truecost as tc
+    >>> components = tc.variance.variance_components(tc.load_example("kissat"))
     >>> round(float(components.across[0]), 2)
     0.79
     """
