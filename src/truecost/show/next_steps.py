@@ -17,7 +17,12 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     """Return at most two commands; none where nothing more is needed."""
     log, question = assessment.log, assessment.question
     decided = assessment.grade in ("better", "worse", "no relevant difference")
-    if decided or not log.path or assessment.default in (None, assessment.winner):
+    if (
+        decided
+        or not log.path.isprintable()
+        or not log.path
+        or assessment.default in (None, assessment.winner)
+    ):
         return ()
     runs = [log.path, *replace(log.reading, test=None).options_that_differ()]
     asked = replace(question, basis=None, candidates=None).options_that_differ()

@@ -114,6 +114,8 @@ TRAINING: Final[dict[str, str]] = {
     "list": "In training {winner} looks {error} better than it is (over-tuning).",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
+    "search": "On the {instances} training instances of both the difference was {difference}; "
+    "tuning favours {winner} there.",
     "tuned": "Tuning favours {winner} here: it was chosen for these runs.",
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from truecost.show import sections
 from truecost.show.next_steps import next_steps
 from truecost.show.numbers import confidence
-from truecost.show.verdict import NAMES, Block, Names, Tone, block
+from truecost.show.verdict import NAMES, Block, Names, Tone, block, where
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -87,7 +87,7 @@ def _also(assessment: "Assessment", table: sections.Table, colour: bool) -> list
             rows.append((row[0], f"{row[2]}, limits {row[3]}"))
     if not rows:
         return []
-    title = f"Also on new instances (each limit {confidence(assessment.question.delta)})"
+    title = f"Also {where(assessment)} (each limit {confidence(assessment.question.delta)})"
     return ["", _painter(colour)(title, "strong"), *_pairs(rows[:5])]
 
 

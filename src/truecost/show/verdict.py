@@ -121,6 +121,12 @@ def opening(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
+def where(assessment: "Assessment") -> str:
+    """Return what statements are about: on new instances."""
+    evidence = assessment.evidence
+    return sentences.WHERE["instance" if isinstance(evidence, Refusal) else evidence.sampled]
+
+
 def is_time(assessment: "Assessment") -> bool:
     """Whether costs are running times in seconds with a penalty for failures."""
     return assessment.log.runs.par is not None
@@ -195,14 +201,10 @@ def _of_ladder(assessment: "Assessment", ladder: "Ladder") -> str:
     return sentences.MIXED[side, reach].format(failed=failed, rival=rival, **fields)
 
 
-def _fields(assessment: "Assessment", delta: float, names: Names) -> dict[str, str]:
-    evidence = assessment.evidence
-    sampled = "instance" if isinstance(evidence, Refusal) else evidence.sampled
-    where, (winner, default) = sentences.WHERE[sampled], map(called, names)
-    del delta  # every statement is made with the δ that was asked for
+def _fields(assessment: "Assessment", names: Names) -> dict[str, str]:
+    winner, default = map(called, names)
     return {
-        "where": where,
-        "Where": opening(where),
+        "Where": opening(where(assessment)),
         "winner": winner,
         "Winner": opening(winner),
         "default": default,
@@ -217,7 +219,7 @@ def _of_mean(assessment: "Assessment", grade: str, names: Names) -> str:
     difference = assessment.statement("difference")
     if difference is None:
         return ""
-    fields = _fields(assessment, difference.delta, names)
+    fields = _fields(assessment, names)
     if grade == _NO_DIFFERENCE:
         share = assessment.question.margin_share or 0.0
         margin = percent(share, _digits(share))
@@ -250,14 +252,14 @@ def _of_wins(assessment: "Assessment", grade: str, names: Names) -> str:
     if wins is None or ("wins", grade) not in sentences.HEADLINES:
         return _of_mean(assessment, grade, names)
     amounts = {"least": share_at_least(wins.lower), "most": share_at_most(wins.upper)}
-    fields = _fields(assessment, wins.delta, names)
+    fields = _fields(assessment, names)
     return sentences.HEADLINES["wins", grade].format(**amounts, **fields)
 
 
 def _alone(assessment: "Assessment", names: Names) -> str:
     """Return what can be said without a default."""
     mean = assessment.statement("mean")
-    fields = _fields(assessment, assessment.question.delta, names)
+    fields = _fields(assessment, names)
     if mean is not None and isfinite(mean.upper):
         most = f"{at_most(mean.upper)}{unit_of(assessment)}"
         return sentences.ALONE.format(most=most, **fields)
@@ -286,7 +288,7 @@ def _second(assessment: "Assessment", names: Names) -> str:
         runs=f"{same.runs:,}",
         least=share_at_least(0.0 if wins is None else wins.lower),
         most=share_at_most(1.0 if wins is None else wins.upper),
-        **_fields(assessment, assessment.question.delta, names),
+        **_fields(assessment, names),
     )
 
 
@@ -349,18 +351,38 @@ def between(statement: "Statement", *, guaranteed: bool) -> str:
 def _training(assessment: "Assessment", names: Names) -> str:
     """Return the one line on what training made the winner look like."""
     selection, same = assessment.selection, assessment.same
-    fields = _fields(assessment, assessment.question.delta, names)
+    fields = _fields(assessment, names)
     if same is not None and same.source == "training" and assessment.grade == "not testable":
         return sentences.TRAINING["tuned"].format(**fields)
-    if selection is None:
-        return ""
-    if selection.earlier is not None and selection.earlier.proven:
+    if selection is not None and selection.earlier is not None and selection.earlier.proven:
         earlier = label(selection.earlier.configuration)
         return sentences.TRAINING["earlier"].format(earlier=earlier, **fields)
-    if not over_tuned(assessment):
+    if same is not None and same.source == "test" and (common := _common_training(assessment)):
+        instances, difference = common
+        text = f"{signed(number(difference))}{unit_of(assessment)}"
+        return sentences.TRAINING["search"].format(
+            instances=f"{instances:,}", difference=text, **fields
+        )
+    if selection is None or not over_tuned(assessment):
         return ""
     error = f"{number(selection.error or 0)}{unit_of(assessment)}"
     return sentences.TRAINING["list"].format(error=error, **fields)
+
+
+def _common_training(assessment: "Assessment") -> tuple[int, float] | None:
+    """Return on how many training instances both were run, and the difference of their means."""
+    import numpy as np
+
+    from truecost.show.figures.pairs import means
+
+    runs = assessment.log.runs
+    pair = (assessment.winner, assessment.default or "")
+    # A validation of its own has no training runs but its test.
+    if runs is assessment.log.test or not set(pair) <= set(runs.configurations):
+        return None
+    costs = means(runs.select(configurations=pair).charged)
+    both = costs[:, np.isfinite(costs).all(axis=0)]
+    return (both.shape[1], float((both[0] - both[1]).mean())) if both.size else None
 
 
 def _margin(assessment: "Assessment", names: Names) -> str:
@@ -368,7 +390,7 @@ def _margin(assessment: "Assessment", names: Names) -> str:
     kept, share = assessment.margin_kept, assessment.question.margin_share
     if kept is None or share is None or assessment.grade in ("not testable", _NO_DIFFERENCE):
         return ""
-    fields = _fields(assessment, assessment.question.delta, names)
+    fields = _fields(assessment, names)
     return sentences.MARGIN[kept].format(margin=percent(share, _digits(share)), **fields)
 
 

@@ -11,6 +11,7 @@ from truecost.show.figures.style import (
     GREY,
     INK,
     LINE,
+    MOST_POINTS,
     ORANGE,
     SAND,
     axes_of,
@@ -18,7 +19,6 @@ from truecost.show.figures.style import (
     legend,
     log_if_wide,
     plain_ticks,
-    points,
 )
 from truecost.show.numbers import number, short, signed
 from truecost.show.verdict import is_time, mean_of
@@ -115,8 +115,9 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     low, high = float(values.min()), float(values.max())
     for chosen, what, colour, marker in looks:
         if chosen.any():
-            points(ax, x[chosen], y[chosen], color=colour, marker=marker, s=22, linewidths=0,
-                   alpha=0.85, label=f"{what} ({int(chosen.sum()):,})")  # fmt: skip
+            ax.scatter(x[chosen], y[chosen], color=colour, marker=marker, s=22, linewidths=0,
+                       alpha=0.85, rasterized=len(x) > MOST_POINTS,
+                       label=f"{what} ({int(chosen.sum()):,})")  # fmt: skip
     room = 0.05 * (high - low) or 1.0
     ends = (low / 1.3, high * 1.3) if log else (low - room, high + room)
     if log:
@@ -167,7 +168,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
         x = np.concatenate([ends[:1], drawn, ends[1:]])
         y = np.concatenate([[0.0], shares, shares[-1:] if len(shares) else [0.0]])
         ax.step(x, y, where="post", color=colour, linestyle=dash, label=name,
-                rasterized=len(x) > 2000)  # fmt: skip
+                rasterized=len(x) > MOST_POINTS)  # fmt: skip
     if log_if_wide(ends):
         ax.set_xscale("log")
         plain_ticks(ax, "x")

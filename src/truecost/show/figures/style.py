@@ -12,7 +12,6 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from truecost.arrays import FloatArray
 from truecost.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -97,11 +96,6 @@ def axes_of(ax: "Axes | None", size: tuple[float, float] = SIZE) -> "Axes":
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     return ax
-
-
-def points(ax: "Axes", x: FloatArray, y: FloatArray, **look: Any) -> None:
-    """Draw points; many of them as an image."""
-    ax.scatter(x, y, rasterized=len(x) > MOST_POINTS, **look)
 
 
 def legend(ax: "Axes", columns: int = 2) -> None:

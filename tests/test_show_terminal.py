@@ -1,0 +1,102 @@
+import re
+import subprocess
+import sys
+
+import pytest
+import show_records as records
+
+from truecost.show import sections, terminal
+from truecost.show.verdict import block
+
+NAMES = list(records.samples())
+# Ends of sentences that a small screen may cut: whole lines, never parts of one.
+ESCAPE = "\x1b"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_verdict_fits_one_screen(name: str) -> None:
+    """On a terminal of 80 × 24 the headline would have scrolled away."""
+    lines = terminal.screen(records.samples()[name]).splitlines()
+    assert len(lines) < 24
+    commands = [line for line in lines if line.startswith("Next:")]
+    names = [line for line in lines if records.HOSTILE[3:6] in line]
+    assert all(len(line) <= 80 for line in lines if line not in [*commands, *names])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_is_in_the_long_version(name: str) -> None:
+    """`--all` would leave out a caveat, a statement or an assumption."""
+    sample = records.samples()[name]
+    text = re.sub(r"\s+", " ", terminal.screen(sample, all=True))
+    for line in (*sections.caveats(sample), *sections.assumptions(sample)):
+        assert re.sub(r"\s+", " ", line) in text
+    for row in sections.statements(sample).rows:
+        assert row[-2] in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_caveat_is_always_there(name: str) -> None:
+    """The condition of a result would be hidden where the screen is full."""
+    sample = records.samples()[name]
+    caveats = sections.caveats(sample)
+    assert not caveats or caveats[0][:40] in terminal.screen(sample)
+
+
+def test_colours_only_when_asked() -> None:
+    """A file or a pipe would be full of escape sequences; a terminal would have no colour."""
+    for name in NAMES:
+        assert ESCAPE not in terminal.screen(records.samples()[name], all=True)
+    coloured = terminal.screen(records.proven("better"), colour=True)
+    assert ESCAPE in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == terminal.screen(records.proven("better"))
+
+
+def test_names_from_files_cannot_act() -> None:
+    """A configuration's name could clear the screen or print a verdict of its own."""
+    sample = records.samples()["hostile names"]
+    assert ESCAPE not in terminal.screen(sample) + terminal.screen(sample, all=True)
+    assert "\\x1b" in terminal.screen(sample)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_sentences_keep_to_the_width(width: int) -> None:
+    """Sentences would be broken by the terminal, in the middle of a word."""
+    sample = records.proven("probably better")
+    for line in terminal.block_text(block(sample), width=width).splitlines():
+        assert len(line) <= width or line.startswith("  ")
+
+
+def test_numbers_stay_with_their_units() -> None:
+    """A line could end between 1.24 and s."""
+    text = "The winner is 1.24 s faster in 95 % of 3 cutoffs. " * 5
+    for width in range(30, 60):
+        for line in terminal.wrapped(text, width):
+            assert not re.match(r"(s|%|cutoffs)\b", line)
+            assert "\u00a0" not in line
+
+
+def test_given_steps_replace_the_usual() -> None:
+    """A campaign could not print the command that continues it."""
+    sample = records.assessment()
+    assert "truecost validate x" in terminal.screen(sample, steps=("truecost validate x",))
+    assert "Next:" not in terminal.screen(sample, steps=())
+
+
+def test_wide_tables_keep_their_numbers() -> None:
+    """A long name would cut the numbers of its row."""
+    sample = records.samples()["hostile names"]
+    text = terminal.screen(sample, all=True)
+    for row in sections.ranking(sample).rows:
+        assert any(row[1] in line and row[-1] in line for line in text.splitlines())
+
+
+def test_the_terminal_needs_no_charts() -> None:
+    """`audit` would load matplotlib or pandas, which takes longer than its answer."""
+    code = (
+        "import sys; sys.path.insert(0, 'tests'); import show_records; "
+        "from truecost.show import terminal; "
+        "terminal.screen(show_records.samples()['tests'], all=True); "
+        "print(sorted({'matplotlib', 'jinja2', 'scipy.stats'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
