@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from truecost.arrays import FloatArray
@@ -427,3 +429,83 @@ def test_caveats_of_the_log_come_first() -> None:
     assert found.caveats[0] == caveat
     assert "maximised" in [each.code for each in found.caveats]
     assert all(each.sentence.endswith(".") for each in found.caveats)
+
+
+# ---- anything ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_any_log_is_judged(seed: int) -> None:
+    """Some pattern of missing, failed or capped runs, families, plans or tests would end in an
+    exception that is not ours, or in limits that contradict what was observed.
+    """
+    rng = np.random.default_rng(seed)
+    found = anything(rng)
+    if found is None:
+        return
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert repr(found)
+    for one in found.statements:
+        assert not one.lower > one.observed + 1e-9
+        assert not one.observed > one.upper + 1e-9
+    if found.green:
+        assert found.grade == "better"
+        assert found.condition is None
+
+
+def some_runs(rng: np.random.Generator, prefix: str) -> CostMatrix:
+    """A small matrix of any kind; all of one log are of one metric."""
+    shape = tuple(int(rng.integers(1, size)) for size in (5, 9, 4))
+    times = rng.choice([0.0, 0.1, 0.5, 1.0], shape) if rng.random() < 0.3 else rng.random(shape)
+    statuses = np.where(rng.random(shape) < 0.2, int(Status.TIMEOUT), int(Status.SOLVED))
+    statuses = np.where(rng.random(shape) < 0.05, int(Status.CENSORED), statuses)
+    costs = np.where(statuses == Status.TIMEOUT, 10.0, times)
+    gone = rng.random(shape) < rng.choice([0.0, 0.0, 0.4])
+    gone.flat[0] = False
+    costs[gone], statuses[gone] = np.nan, -1
+    families = None
+    if rng.random() < 0.5:
+        families = [f"f{number}" for number in rng.integers(0, 3, shape[1])]
+    return named(costs, prefix, 10.0, cutoff=1.0, par=10.0, statuses=statuses, families=families)
+
+
+def anything(rng: np.random.Generator) -> Assessment | None:
+    """The verdict on some log; None where it is refused."""
+
+    def one_of(*values: Any) -> Any:
+        return values[int(rng.integers(len(values)))]
+
+    runs = some_runs(rng, "i")
+    test = one_of(None, some_runs(rng, "t"), some_runs(rng, "i"))
+    if rng.random() < 0.3:
+        plain = {"statuses": None, "cutoff": None, "par": None}
+        low, high = one_of((0.0, 10.0), (-math.inf, math.inf))
+        runs = runs.replace(costs=runs.charged, low=low, high=high, **plain)
+        if test is not None:
+            test = test.replace(costs=test.charged, low=low, high=high, **plain)
+
+    def plan(table: CostMatrix | None) -> Plan | None:
+        if table is None or rng.random() < 0.5:
+            return None
+        return Plan(
+            order=table.instances, planned=int(rng.integers(1, 6)), watched=bool(one_of(0, 1)),
+            candidates=one_of((), table.configurations[:2]), runs=int(rng.integers(1, 3)),
+            sampled="family" if table.families is not None and rng.random() < 0.3 else "instance",
+        )  # fmt: skip
+
+    log = Log(
+        runs=runs, test=test, default=one_of(None, "c0", "c1"), adaptive=one_of(None, True, False),
+        incumbent=one_of(None, *runs.configurations), plan=plan(runs), test_plan=plan(test),
+        steps=(Step(1, "c0"), Step(2, "c1")), listed=one_of(None, 1, 9),
+    )  # fmt: skip
+    try:
+        question = Question(
+            configuration=one_of(None, None, None, "c0", "c1"), basis=one_of(None, None, None, None, "test", "list",
+            "fixed before"), sampled=one_of(None, None, None, "family", "seed"),
+            primary=one_of("mean", "wins"), margin=one_of(None, "5%"),
+        )  # fmt: skip
+        return assess(log, question)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - any other error fails
+        return None

@@ -109,6 +109,8 @@ def test_fixed_before_needs_a_name() -> None:
     """The best of several would be called fixed before."""
     with pytest.raises(InputError, match="--configuration"):
         assess(log(), Question(basis="fixed before"))
+    with pytest.raises(InputError, match="--configuration"):
+        assess(log(incumbent="c2"), Question(basis="fixed before"))
     two = log(matrix(2))
     assert assess(two, Question(basis="fixed before")).winner == "c1"
 
@@ -192,6 +194,13 @@ def test_several_finalists_share_delta() -> None:
     plan = Plan(order=test.instances, planned=4, candidates=("c1", "c2"), watched=True)
     found = evidence(log(test=test, test_plan=plan, adaptive=True))
     assert (found.rivals, found.candidates) == (2, 2)
+
+
+def test_a_finalist_picked_by_its_tests_pays_for_the_others() -> None:
+    """Whoever picks the best of several tested configurations would have all of δ."""
+    several = log(test=matrix(5, 4, prefix="t"), adaptive=True, incumbent="c1")
+    assert evidence(several).rivals == 1
+    assert evidence(several, configuration="c3").rivals == 4
 
 
 def test_a_validation_without_a_log() -> None:

@@ -241,7 +241,8 @@ def _selection(
         single = len(log.runs.instances) == 1
         ranked = (log.runs.charged[:, 0] if single else costs.means)[costs.ranked]
         if len(ranked) > 1:
-            found = selection.selection_error(ranked, families=families, rng=question.seed)
+            groups = None if single else families
+            found = selection.selection_error(ranked, families=groups, rng=question.seed)
     incumbents, earlier = _incumbents(log, question, evidence, costs, winner)
     if found is None and not incumbents:
         return None
@@ -300,24 +301,29 @@ def _incumbents(
 
 
 def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Ranked, ...]:
-    """All configurations with training runs, the best first."""
+    """All configurations with runs, the best in training first."""
     tested: dict[str, float] = {}
     if log.test is not None and log.test is not log.runs:
         means = mean_of_rows(instance_means(log.test.charged)).tolist()
         tested = dict(zip(log.test.configurations, means, strict=True))
     listed = None if best is None else set(best)
-    return tuple(
-        Ranked(
-            configuration=(name := log.runs.configurations[place]),
-            cost=float(costs.plain[place]),
-            runs=int(costs.runs[place]),
-            instances=int(costs.instances[place]),
+
+    def row(name: str, cost: float, runs: int, instances: int) -> Ranked:
+        return Ranked(
+            configuration=name,
+            cost=cost,
+            runs=runs,
+            instances=instances,
             test_cost=tested.get(name, math.nan),
             maybe_best=None if listed is None else name in listed,
         )
-        for place in costs.order.tolist()
-        if costs.runs[place]
-    )
+
+    columns = (costs.plain.tolist(), costs.runs.tolist(), costs.instances.tolist())
+    rows = [row(log.runs.configurations[place], *(column[place] for column in columns))
+            for place in costs.order.tolist() if columns[1][place]]  # fmt: skip
+    trained = {each.configuration for each in rows}
+    rows += [row(name, math.nan, 0, 0) for name in tested if name not in trained]
+    return tuple(rows)
 
 
 def _noise(log: Log, winner: str) -> VarianceComponents:

@@ -148,7 +148,10 @@ def gather_evidence(
             "the costs are unknown.",
             way_out=f"{VALIDATE} It uses no caps.",
         )
-    candidates, rivals = _divisors(log, question, default, plan, tested=tested)
+    if tested:
+        candidates = rivals = _finalists(log, question, fresh, default, plan)
+    else:
+        candidates, rivals = _divisors(log, question, default)
     return Evidence(
         runs=part.runs,
         source="test" if tested else "training",
@@ -222,7 +225,8 @@ def _unusable(log: Log, question: Question, winner: str) -> Refusal | None:
         )
     if question.basis == "fixed before" and question.configuration is None:
         others = [name for name in log.runs.configurations if name != log.default]
-        if len(others) > 1 and log.incumbent is None:
+        # The tool's own choice was made by these runs.
+        if len(others) > 1 and log.listed != 1:
             raise InputError(
                 "Which configuration was fixed before these runs? Name it with --configuration."
             )
@@ -363,21 +367,26 @@ def _nothing_common(plan: Plan | None) -> Refusal:
     return Refusal(reason="Winner and default were run on no common instance.", way_out=VALIDATE)
 
 
-def _divisors(
-    log: Log, question: Question, default: str | None, plan: Plan | None, *, tested: bool
-) -> tuple[int, int]:
+def _finalists(
+    log: Log, question: Question, test: CostMatrix, default: str | None, plan: Plan | None
+) -> int:
+    """How many finalists share δ: those of the plan; those that were tested, where one of them is
+    asked for that the tool did not choose.
+    """
+    named = question.configuration not in (None, log.incumbent, default)
+    finalists = plan.candidates if plan is not None else test.configurations if named else ()
+    return max(1, len([name for name in finalists if name != default]))
+
+
+def _divisors(log: Log, question: Question, default: str | None) -> tuple[int, int]:
     """By how much δ is divided, for one configuration and for a comparison with the default."""
-    fixed = plan.candidates if plan is not None else ()
-    if tested:
-        finalists = max(1, len([name for name in fixed if name != default]))
-        return finalists, finalists
     if _is_fixed(log, question):
         return 1, 1
-    listed = fixed or tuple(
-        name
-        for name, runs in zip(log.runs.configurations, log.runs.counts().sum(axis=1), strict=True)
-        if runs
-    )
+    listed = log.plan.candidates if log.plan is not None else ()
+    if not listed:
+        made = log.runs.counts().sum(axis=1)
+        names = zip(log.runs.configurations, made, strict=True)
+        listed = tuple(name for name, runs in names if runs)
     m = max(len(listed), log.listed or 0, question.candidates or 0, 1)
     return m, max(1, m - (default in listed))
 
