@@ -263,11 +263,18 @@ def validate(
     runs: Any, scenario: Any = None, journal: PathLike | None = None, **options: Any
 ) -> "Validated":
     """Run winner and default on new instances until decided; see
-    `truecost.campaigns.validate.validate`.
+    `truecost.campaigns.validate.validate`. `runs` as in `import_runs`, or several of them.
     """
     from truecost.campaigns.validate import validate as validated
+    from truecost.journal.store import is_journal
 
-    return validated(runs, scenario, journal, **options)
+    def source(one: Any) -> Any:
+        path = isinstance(one, str | os.PathLike)
+        return import_runs(one) if path and not is_journal(one) else one
+
+    several = isinstance(runs, list | tuple)
+    sources = [source(one) for one in runs] if several else source(runs)
+    return validated(sources, scenario, journal, **options)
 
 
 def _asked(runs: Any, options: dict[str, Any]) -> tuple[Log, Question]:
