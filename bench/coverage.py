@@ -22,7 +22,7 @@ import scipy
 
 import truecost
 from truecost.arrays import BoolArray, FloatArray, IntArray
-from truecost.stats import approximate, betting, exact, ladder, quantities
+from truecost.stats import approximate, betting, exact, ladder, quantities, simulation
 from truecost.stats.quantities import Numbers, Runs, Scale
 
 EXAMPLES = ("kissat", "kissat-large", "lkh", "clasp", "clasp-large")
@@ -209,7 +209,7 @@ def wrong(
     decide, n = numbers.deciding_number, samples.shape[1]
     if planned is not None:
         end = _end(truth, planned, EVERY, decide)
-        return betting.proving_rows(samples, truth, delta, planned=planned, watched=True,
+        return simulation.proving_rows(samples, truth, delta, planned=planned, watched=True,
                                     balanced=numbers.balanced, end=end)  # fmt: skip
     if numbers.method == "binomial":
         successes = np.rint(samples.sum(axis=1))
@@ -233,7 +233,7 @@ def averaged(
     for start in range(0, len(samples), 500):
         part = samples[start : start + 500]
         rows = part[:, orders].reshape(-1, n)
-        capitals = betting.final_capitals(rows, value, stop / delta, balanced=balanced, end=end)
+        capitals = simulation.final_capitals(rows, value, stop / delta, balanced=balanced, end=end)
         reached[start : start + 500] = capitals.reshape(len(part), -1).mean(axis=1) >= 1 / delta
     return reached
 

@@ -18,9 +18,9 @@ from truecost.stats.betting import (
     lower,
     orders_of,
     proves_above,
-    proving_rows,
     upper,
 )
+from truecost.stats.simulation import proving_rows
 
 numbers = st.lists(st.floats(0, 1), min_size=1, max_size=25)
 

@@ -18,10 +18,10 @@ from truecost.judge.question import Question
 from truecost.matrix import CostMatrix, Log
 from truecost.stats import quantities
 from truecost.stats.allocation import even_sizes
-from truecost.stats.betting import proving_rows
 from truecost.stats.ladder import START, has_ladder
 from truecost.stats.quantities import Numbers, Runs, Scale
 from truecost.stats.random import Rng, generator
+from truecost.stats.simulation import proving_rows
 from truecost.stats.variance import variance_components
 
 # The share of simulated samples in which the difference must be proven, and how many there are.

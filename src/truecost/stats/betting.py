@@ -94,14 +94,12 @@ class Stars:
         np.sqrt(missing, out=missing)
         return np.minimum(missing, self.cap, out=missing)
 
-    def play(self, t: int, number: FloatArray | float) -> None:
-        """The round with the (t + 1)-th number."""
-        gain = number - self.ends
-        bets = self.bets(t)
-        bets *= gain
-        bets += 1
-        self.wealth *= bets
+    def play(self, t: int, number: FloatArray | float) -> FloatArray:
+        """The round with the (t + 1)-th number; returns the bets made in it."""
+        gain, bets = number - self.ends, self.bets(t)
+        self.wealth *= 1 + bets * gain
         self.squares += gain * gain
+        return bets
 
     def keep(self, mask: BoolArray) -> None:
         """Go on with the games of these cells (first axis) only."""
@@ -148,8 +146,7 @@ class OneLook(NamedTuple):
         stars, steps = self.stars(np.array([end])), self.orders.T
         bets = np.empty((n, orders))
         for t in range(n):
-            bets[t] = stars.bets(t)[0]
-            stars.play(t, steps[t])
+            bets[t] = stars.play(t, steps[t])[0]
         for _ in range(3):
             means = np.linspace(start, end, 18)[1:-1]
             wealth = np.ones((means.size, orders))
@@ -300,60 +297,7 @@ def scan(look: OneLook, ends: FloatArray) -> int:
     return ends.size
 
 
-def proving_rows(
-    rows: FloatArray,
-    value: float,
-    delta: float = 0.05,
-    *,
-    planned: int | None = None,
-    watched: bool = False,
-    balanced: bool = False,
-    end: float | None = None,
-) -> BoolArray:
-    """Which rows of numbers (rows, n) prove a mean above `value`, each in its one order: for
-    forecasts and simulations of many samples.
-
-    Parameters
-    ----------
-    watched
-        At any time along the row, as a `Watch` does; else at its end.
-    end
-        The mean that bets are made against, where `value` lies in a cell that ends there.
-    """
-    target = 1 / delta
-    if not watched:
-        return final_capitals(rows, value, target, balanced=balanced, end=end) >= target
-    n, shape, against = rows.shape[1], rows.shape[:1], end or value
-    stars = Stars(np.array([against]), shape, target / (1 - SEQUENCE), planned or n, balanced)
-    wealth, sequence, proven = np.ones(shape), np.ones(shape), np.zeros(shape, bool)
-    total, around = np.full(shape, 0.5), np.full(shape, 0.25)
-    for t in range(n):
-        number = rows[:, t]
-        wealth *= 1 + stars.bets(t) * (number - value)
-        stars.play(t, number)
-        bet = np.minimum(_plug_in_bet(t, around, target), SHARE / against)
-        sequence *= 1 + bet * (number - value)
-        total += number
-        around += (number - total / (t + 2)) ** 2
-        proven |= (1 - SEQUENCE) * wealth + SEQUENCE * sequence >= target
-    return proven
-
-
-def final_capitals(
-    rows: FloatArray, value: float, goal: float, *, balanced: bool = False, end: float | None = None
-) -> FloatArray:
-    """The capital at the end of each row (rows, n) of bets against the mean `value`, which stop at
-    the goal; `end` as in `proving_rows`.
-    """
-    stars = Stars(np.array([end or value]), rows.shape[:1], goal, rows.shape[1], balanced)
-    wealth = np.ones(len(rows))
-    for t in range(rows.shape[1]):
-        wealth *= 1 + stars.bets(t) * (rows[:, t] - value)
-        stars.play(t, rows[:, t])
-    return wealth * (1 + 1e-12)
-
-
-def _plug_in_bet(t: int, around: FloatArray | float, target: float) -> FloatArray:
+def plug_in_bet(t: int, around: FloatArray | float, target: float) -> FloatArray:
     """The bet of the sequence after t numbers, whose squares about their means are `around`."""
     # Bets that fall as 1/√(t·ln t) still reject every smaller mean in time.
     horizon = (t + 1) * math.log(t + 2)
@@ -425,7 +369,7 @@ class _Side:
 
     def add(self, number: float) -> float:
         stars, t = self.stars, self.rounds
-        bet = _plug_in_bet(t, self.around, self.target)
+        bet = plug_in_bet(t, self.around, self.target)
         self.sequence *= 1 + np.minimum(bet, SHARE / stars.ends) * (number - stars.ends)
         stars.play(t, number)
         self.total += number
