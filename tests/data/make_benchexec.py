@@ -49,7 +49,7 @@ BENCHMARK = """<?xml version="1.0"?>
 
 
 def make(folder: Path) -> None:
-    """Run BenchExec and its table-generator in a folder; their files are in results/."""
+    """Run BenchExec in a folder; its files are in results/."""
     (folder / "solver.py").write_text(SOLVER)
     (folder / "solver.py").chmod(0o755)
     (folder / "arithmetic.py").write_text(TOOL.replace("{folder}", str(folder)))
@@ -57,14 +57,8 @@ def make(folder: Path) -> None:
     for size in range(1, 6):
         (folder / f"task{size}.txt").write_text(str(size))
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    for program, options in (
-        ("benchexec", ["sizes.xml", "--no-container"]),
-        ("table-generator", ["results/*.bz2", "-o", str(folder), "-f", "csv"]),
-    ):
-        words = [str(BIN / program)]
-        for option in options:
-            words += sorted(map(str, folder.glob(option))) if "*" in option else [option]
-        subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
+    words = [str(BIN / "benchexec"), "sizes.xml", "--no-container"]
+    subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
 
 
 def main() -> None:
@@ -81,8 +75,6 @@ def main() -> None:
             (HERE / f"{kind[1] if kind else path.name}.xml.bz2").write_bytes(
                 bz2.compress(text.encode())
             )
-        (table,) = folder.glob("*.table.csv")
-        (HERE / "table.csv").write_text(table.read_text().replace(f"{folder}/", ""))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,6 @@ Where a file leaves a choice, the reader refuses and names the option that settl
 """
 
 from truecost.importers.pick import import_runs
+from truecost.importers.scenario import scenario_from_log
 
 __all__ = ["import_runs", "scenario_from_log"]
-
-
-def __getattr__(name: str) -> object:
-    # It needs the scenario files' side of the package, which reading runs does not.
-    if name == "scenario_from_log":
-        from truecost.importers.scenario import scenario_from_log
-
-        return scenario_from_log
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,8 +31,8 @@ LIMITS = {"cputime": "timelimit", "walltime": "walltimelimit"}
 # How status texts begin, upper case for what went wrong; an answer is none of these.
 FAILURES = {"TIMEOUT": Status.TIMEOUT, "OUT OF MEMORY": Status.MEMORY}
 ANSWERS = ("true", "false", "done")
-# Units of time, in seconds.
-SECONDS = {"ms": 1e-3, "min": 60.0, "h": 3600.0}
+# What BenchExec writes behind numbers, in seconds, bytes and joules.
+UNITS = {"": 1.0, "s": 1.0, "B": 1.0, "J": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 
 class Row(NamedTuple):
@@ -133,7 +133,7 @@ def _rows(path: Path, tools: set[str]) -> Iterator[Row]:
 def _number(value: str) -> float:
     """A number without its unit; times in seconds."""
     plain = re.sub(r"(?<=[\d.])\s*[A-Za-z]+$", "", value.strip())
-    return number_or_nan(plain) * SECONDS.get(value.strip().removeprefix(plain).strip(), 1)
+    return number_or_nan(plain) * UNITS.get(value.strip().removeprefix(plain).strip(), np.nan)
 
 
 def _status(columns: dict[str, str]) -> Status:

@@ -262,8 +262,10 @@ def wholes(column: Column, name: str) -> IntArray:
                 return np.array(list(map(int, column)), dtype=np.int64)  # type: ignore[arg-type]
         # A table that had gaps once has 7.0 for 7.
         cells = [re.sub(r"\.0*$", "", cell.strip()) if cell else "" for cell in column]
-        good = np.array([re.fullmatch(r"[+-]?\d{1,18}", cell) is not None for cell in cells])
-        found = np.array([int(cell) if ok else 0 for cell, ok in zip(cells, good, strict=True)])
+        known = [int(cell) if re.fullmatch(r"[+-]?\d{1,19}", cell) else None for cell in cells]
+        fits = [value if value is not None and abs(value) < 2**63 else None for value in known]
+        good = np.array([value is not None for value in fits])
+        found = np.array([value or 0 for value in fits], dtype=np.int64)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise InputError(

@@ -85,17 +85,13 @@ def _with_test(log: Log, reading: Reading) -> Log:
         test=None,
         format=None,
         default=None,
-        families=None,
         cutoff=log.runs.cutoff,
         par=log.runs.par,
         low=None if timed else low,
         high=None if timed else high,
     )
     test = import_runs(reading.test, same)
-    runs = test.runs if test.test is None else test.test
-    if isinstance(reading.families, str) and runs.families is not None:
-        return log.replace(test=runs)
-    return settled(log.replace(test=runs), replace(reading, low=None), log.path)
+    return log.replace(test=test.runs if test.test is None else test.test)
 
 
 def _of_object(source: Any, reading: Reading) -> Log:
