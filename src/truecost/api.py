@@ -16,9 +16,7 @@ from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 
 if TYPE_CHECKING:
-    from truecost.campaigns.configure import Configured
-    from truecost.campaigns.gather import Gathered
-    from truecost.campaigns.validate import Validated
+    from truecost.campaigns.results import Configured, Gathered, Validated
     from truecost.paper.reproduce import Reproduction
     from truecost.planning import Plan
 
