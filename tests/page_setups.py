@@ -1,5 +1,6 @@
 """Files that the pages assume a reader to have; called in the folder of the page."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,19 +10,37 @@ import pandas as pd
 DATA = Path(__file__).parent / "data"
 
 
-def irace() -> None:
-    """An irace log with test runs of its winner, and what its target runner needs."""
-    shutil.copy(DATA / "irace" / "tested.Rdata", "irace.Rdata")
-
-
 def runner() -> None:
-    """An irace log whose target runner is a program, with the set-up beside it."""
+    """An irace log whose target runner is a program beside it, and new instances."""
     shutil.copytree(DATA / "runner", ".", dirs_exist_ok=True)
+    Path("test").mkdir()
+    rng = np.random.default_rng(1)
+    for number, difficulty in enumerate(rng.uniform(1, 20, 60)):
+        Path("test", f"{number}.txt").write_text(f"{difficulty:.3f}\n")
 
 
 def smac() -> None:
-    """The output folder of a SMAC3 run."""
-    shutil.copytree(DATA / "smac", "smac3_output", dirs_exist_ok=True)
+    """The output folder of a SMAC3 run, and new instances."""
+    shutil.copytree(DATA / "smac" / "instances", "smac3_output/mine/3", dirs_exist_ok=True)
+    Path("test").mkdir()
+    rng = np.random.default_rng(1)
+    for number, difficulty in enumerate(rng.uniform(0, 1, 80)):
+        Path("test", f"{number}.txt").write_text(f"{difficulty:.3f}\n")
+
+
+def smac_target() -> None:
+    """The target that the reader fills in: a Python function."""
+    Path("target.py").write_text(
+        "import random\n\n\n"
+        "def train(config, instance, seed):\n"
+        "    difficulty = float(open(instance).read())\n"
+        "    noise = random.Random(seed).random() / 10\n"
+        "    first = next(value for value in config.values() if isinstance(value, (int, float)))\n"
+        "    return min(3.0, difficulty + noise + 0.1 * abs(first))\n"
+    )
+    path = Path("mine/scenario.toml")
+    text = re.sub(r"^\[(target|answer)\]\n(?:(?!\[).*\n)*", "", path.read_text(), flags=re.M)
+    path.write_text(f'{text}\n[target]\nkind = "python"\nfunction = "../target.py:train"\n')
 
 
 def table(path: str = "runs.csv", instances: int = 60) -> None:

@@ -3,7 +3,7 @@
 | block | what happens |
 | --- | --- |
 | `sh` | every line runs, and ends with 0 or as its comment says (`# exit code 0 or 1`) |
-| `console` | the lines that begin with `$ ` run alike; the output shown is not compared |
+| `console` | the lines that begin with `$ ` run alike; the output shown is not compared, but `UPDATE_PAGES=1` writes it anew |
 | `python` | runs, in one namespace per page; `python title="file"` is written to that file |
 | `toml`, `csv`, `text` … with `title="file"` | written to that file |
 
@@ -13,6 +13,7 @@ after `<!-- not executed: why -->` is left out.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from contextlib import chdir
@@ -21,7 +22,6 @@ from pathlib import Path
 import commands
 import page_setups
 import pytest
-import shlex
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -35,7 +35,7 @@ BLOCK = re.compile(
 SLOW = {"tutorial.md", "clusters.md"}
 
 
-def run_line(line: str, folder: Path) -> None:
+def run_line(line: str, folder: Path) -> str:
     """Run a line of a shell; truecost's own commands in this process where they stand alone."""
     line, _, comment = line.partition("  #")
     wanted = re.search(r"exit code ([\d or]+)", comment)
@@ -54,6 +54,7 @@ def run_line(line: str, folder: Path) -> None:
         )
         code, output = done.returncode, done.stdout + done.stderr
     assert code in allowed, f"{line}\nended with {code}:\n{output}"
+    return output
 
 
 def lines_of(body: str) -> list[str]:
@@ -70,7 +71,7 @@ def run_page(page: Path, folder: Path) -> None:
         if block["setup"] is not None and not block["python"]:
             subprocess.run(["bash", "-ec", block["setup"]], cwd=folder, check=True)
         elif block["setup"] is not None:
-            exec(compile(block["setup"], str(page), "exec"), {"page_setups": page_setups})
+            exec(compile(block["setup"], str(page), "exec"), {"page_setups": page_setups})  # noqa: S102
         elif block["title"]:
             path = folder / block["title"]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,11 +80,14 @@ def run_page(page: Path, folder: Path) -> None:
             for line in lines_of(block["body"]):
                 run_line(line, folder)
         elif block["kind"] == "console":
+            shown = ""
             for line in lines_of(block["body"]):
                 if line.startswith("$ "):
-                    run_line(line[2:], folder)
+                    shown += f"{line}\n{run_line(line[2:], folder)}"
+            if "UPDATE_PAGES" in os.environ:
+                page.write_text(page.read_text().replace(block["body"], shown, 1))
         elif block["kind"] == "python":
-            exec(compile(block["body"], str(page), "exec"), space)
+            exec(compile(block["body"], str(page), "exec"), space)  # noqa: S102
 
 
 @pytest.mark.parametrize(
@@ -91,13 +95,13 @@ def run_page(page: Path, folder: Path) -> None:
     [pytest.param(page, marks=[pytest.mark.slow] if page.name in SLOW else []) for page in PAGES],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_the_commands_of_a_page_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("own_locks")
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """A reader who types what a page shows would get an error."""
-    monkeypatch.setattr("matplotlib.rcParams", __import__("matplotlib").rcParams.copy())
-    with chdir(tmp_path):
-        run_page(page, tmp_path)
+    folder = tmp_path / "page"
+    folder.mkdir()
+    with chdir(folder):
+        run_page(page, folder)
 
 
 def test_options_on_the_pages_exist() -> None:

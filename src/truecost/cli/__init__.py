@@ -159,7 +159,7 @@ def _run() -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f" See: {context.command_path} --help" if context is not None else ""
-        return _refuse(f"{error.format_message()}{see}")
+        return _refuse(f"{error.format_message().replace('Value error, ', '')}{see}")
     except TruecostError as error:
         return _refuse(str(error))
     except OSError as error:

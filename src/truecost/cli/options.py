@@ -105,7 +105,8 @@ def _typed(hint: Any) -> Any:
         kinds = [kind for kind in get_args(hint) if kind is not type(None)]
         simple = [kind for kind in kinds if kind in (str, int, float)]
         for kind in kinds:
-            if get_origin(kind) is Literal:
+            # Choices with spaces are typed with dashes, which the record reads.
+            if get_origin(kind) is Literal and not any(" " in word for word in get_args(kind)):
                 return kind | None
         return (simple[0] if simple else str) | None
     return hint if hint in (str, int, float, bool) or get_origin(hint) is Literal else str
