@@ -384,11 +384,13 @@ def stand_in(folder: Path) -> Path:
     return path
 
 
-def test_satenstein_with_a_stand_in(tmp_path: Path) -> None:
+def test_satenstein_with_a_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SATenstein would get options it does not know, one of them twice, or its model not be
     checked.
     """
-    binary = stand_in(tmp_path)
+    # A path relative to the caller's folder, not to the scenario's.
+    monkeypatch.chdir(tmp_path)
+    binary = stand_in(tmp_path).relative_to(tmp_path)
     scenario = more_time(
         scenarios.export("satenstein-qcp", tmp_path / "x", instances=2, target=binary), 100
     )

@@ -108,7 +108,8 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
         return None
     if builtin.suffix == ".tsp":
         raise InputError(f"{builtin.name} runs LKH from the package LKHpy. Leave out target.")
-    program = shutil.which(name)
+    # The command line turns ./solver into solver, which is on no PATH.
+    program = shutil.which(name) or shutil.which(Path(name).absolute())
     if program is None:
         raise InputError(f"{name!r:.120} is no executable program. Give the path of the solver.")
     # The scenario runs in its own folder, where a relative path would be another one.
