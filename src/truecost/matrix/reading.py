@@ -17,7 +17,7 @@ def option(help_text: str, flag: str) -> dict[str, str]:
 def options_that_differ(record: Any) -> list[str]:
     """Command-line arguments for the fields of a record that are not at their default.
 
-    A field with a mapping becomes `--flag key=value,key=value`, a field that is true a bare flag.
+    A field with a mapping becomes `--flag key=value,key=value`, a truth value a bare flag.
     Arguments are not quoted: pass the list to `shlex.join`.
     """
     arguments: list[str] = []
@@ -29,7 +29,8 @@ def options_that_differ(record: Any) -> list[str]:
         if value == default or value is None:
             continue
         if isinstance(value, bool):
-            arguments.append(flag)
+            on, _, off = flag.partition("/")
+            arguments.append(on if value else off)
         elif isinstance(value, Mapping):
             arguments += [flag, ",".join(f"{key}={text}" for key, text in value.items())]
         elif isinstance(value, float):
@@ -82,7 +83,9 @@ class Reading:
     )
     maximise: bool | None = field(
         default=None,
-        metadata=option("Larger is better: costs become high − score, or −score.", "--maximise"),
+        metadata=option(
+            "Larger is better: costs become high − score, or −score.", "--maximise/--no-maximise"
+        ),
     )
     objective: str | None = field(
         default=None,
