@@ -103,7 +103,7 @@ def _typed(hint: Any) -> Any:
     """What typer parses for a field of this type; mappings are typed as one text."""
     if get_origin(hint) in (Union, UnionType):
         kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        simple = [kind for kind in kinds if kind in (str, int, float)]
+        simple = [kind for kind in kinds if kind in (str, int, float, bool)]
         for kind in kinds:
             # Choices with spaces are typed with dashes, which the record reads.
             if get_origin(kind) is Literal and not any(" " in word for word in get_args(kind)):
@@ -117,7 +117,8 @@ def _value(name: str, value: Any) -> Any:
     if name != "columns" or not isinstance(value, str):
         return value
     pairs = [part.partition("=") for part in value.split(",")]
-    if not all(key.strip() and column.strip() for key, _, column in pairs):
+    # Nothing on the right says that no column has the role.
+    if not all(key.strip() and mark for key, mark, _ in pairs):
         raise InputError(
             f"--columns {value} cannot be read. Type for example "
             "--columns configuration=solver,cost=time."
