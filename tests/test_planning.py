@@ -128,11 +128,10 @@ def test_wins_margins_and_families() -> None:
     assert plan(log, Question(margin="5%")).needs[0].quantity == "margin"
     families = plan(log, Question(sampled="family"))
     assert families.unit == "family"
-    seeds = plan(
-        Log(runs=matrix(costs), test=matrix(costs), default="d", incumbent="c1"),
-        Question(sampled="seed"),
-    )
-    assert seeds.units == 80
+    one = matrix(np.random.default_rng(1).gamma(2, 1, (2, 1, 30)).clip(0, 10))
+    seeds = plan(Log(runs=one, test=one, default="d", incumbent="c1"), Question(sampled="seed"))
+    assert seeds.unit == "run"
+    assert seeds.units == 30
     with pytest.raises(InputError, match="Give them with --families"):
         plan(Log(runs=matrix(costs), default="d", adaptive=False), Question(sampled="family"))
 

@@ -14,12 +14,15 @@ import numpy as np
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError, counted
+from truecost.judge.assess import winner_of
+from truecost.judge.costs import costs_of
 from truecost.judge.question import Question
+from truecost.judge.statements import pair_of
 from truecost.matrix import CostMatrix, Log
 from truecost.stats import quantities
 from truecost.stats.allocation import even_sizes
 from truecost.stats.ladder import START, has_ladder
-from truecost.stats.quantities import Numbers, Runs, Scale
+from truecost.stats.quantities import Numbers
 from truecost.stats.random import Rng, generator
 from truecost.stats.simulation import proving_rows
 from truecost.stats.variance import variance_components
@@ -118,20 +121,23 @@ class Plan:
     def _needed(self) -> list[str]:
         if self.default is None:
             return ["Nothing to compare with. Name the default with --default."]
+        if self.winner == self.default:
+            return ["No configuration looks better than the default."]
         if not self.needs:
             return [
-                f"No forecast: too few runs of {self.winner} and {self.default} on the same "
-                "instances."
+                f"No forecast: the winner ({self.winner}) and the default ({self.default}) have too "
+                "few runs on the same instances, or the range of costs is unknown."
             ]
         sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
         lines = [
-            f"New {_plural(self.unit)} needed to prove {self.winner} better than "
-            f"{self.default} ({sure}):"
+            f"New {_plural(self.unit)} needed to prove the winner ({self.winner}) better than the "
+            f"default ({self.default}), {sure}:"
         ]
         for need in self.needs:
             which = "" if need.penalty is None else f", a timeout costing {need.penalty:g} cutoffs"
             if need.assumed is None:
-                case = f"if the {need.quantity} is {need.difference:.3g} as seen"
+                seen = f"{need.difference:.3g}".replace("-", "−")
+                case = f"if the {need.quantity} is {seen} as seen"
             else:
                 case = f"if it truly costs {100 * need.assumed:g} % less"
             enough = f"about {need.units:,}" if need.units else f"more than {MOST:,}"
@@ -140,7 +146,7 @@ class Plan:
             lines.append(f"  {enough}  ({case}{which})")
         lines.append(
             {
-                "test runs": f"The forecast uses {counted(self.units, self.unit)} of test runs.",
+                "test runs": f"The forecast uses test runs on {counted(self.units, self.unit)}.",
                 "fixed before": "The forecast uses runs of configurations that were fixed before.",
                 "random halves": "The forecast uses only runs that did not choose the winner.",
                 "none": "All these runs helped to choose the winner: they say too much good of it.",
@@ -214,10 +220,12 @@ def plan(
         raise InputError(f"The budget is {budget}. Give at least 1 run.")
     if instances is not None and instances < 1:
         raise InputError(f"There are {instances} instances. Give at least 1.")
-    default = log.default if log.default in log.runs.configurations else None
-    winner = _winner(log, question, default)
+    winner = winner_of(log, question, costs_of(log.runs, _families(log.runs, question)))
+    tested = () if log.test is None else log.test.configurations
+    default = log.default if log.default in (*log.runs.configurations, *tested) else None
     pilot, pairs = _pilot(log, question, winner, default)
-    within, across, now = _noise(log.runs, winner)
+    table = log.runs if winner in log.runs.configurations or log.test is None else log.test
+    within, across, now = _noise(table, winner)
     result = Plan(
         winner=winner,
         default=default,
@@ -244,19 +252,6 @@ def plan(
 # ---- what would prove it -------------------------------------------------------------------------
 
 
-def _winner(log: Log, question: Question, default: str | None) -> str:
-    names = log.runs.configurations
-    if question.configuration is not None:
-        if question.configuration not in names:
-            raise InputError(f"There is no configuration {question.configuration!r} in the log.")
-        return question.configuration
-    if log.incumbent is not None and log.incumbent in names:
-        return log.incumbent
-    costs = np.nanmean(log.runs.charged, axis=(1, 2))
-    others = [place for place, name in enumerate(names) if name != default] or [0]
-    return names[min(others, key=lambda place: float(costs[place]))]
-
-
 def _pilot(
     log: Log, question: Question, winner: str, default: str | None
 ) -> tuple[Pilot, list[_Paired]]:
@@ -266,6 +261,8 @@ def _pilot(
     test = log.test
     if test is not None and {winner, default} <= set(test.configurations):
         return "test runs", _pairs(test, question, winner, default)
+    if not {winner, default} <= set(log.runs.configurations):
+        return "none", []
     if question.basis == "fixed before":
         return "fixed before", _pairs(log.runs, question, winner, default)
     if log.adaptive or question.configuration is not None:
@@ -284,73 +281,53 @@ def _held_out(
     runs: CostMatrix, question: Question, default: str, rng: np.random.Generator
 ) -> list[_Paired]:
     """One half of the units chooses whom the other half compares with the default."""
-    labels = np.array(_unit_labels(runs, question))
-    units = list(dict.fromkeys(labels.tolist()))
+    families = _families(runs, question)
+    labels = runs.instances if families is None else families
+    units = list(dict.fromkeys(labels))
     if len(units) < 2:
         return []
     choosing = set(rng.permutation(units)[: len(units) // 2].tolist())
-    chosen_by = np.array([label in choosing for label in labels.tolist()])
-    half = runs.charged[:, chosen_by]
-    there = ~np.isnan(half)
-    counts = there.sum(axis=(1, 2))
-    means = np.where(there, half, 0.0).sum(axis=(1, 2)) / np.maximum(counts, 1)
-    means[(counts < counts.max() / 2) | (counts == 0)] = np.inf
-    means[runs.configurations.index(default)] = np.inf
-    if not np.isfinite(means).any():
-        return []
-    rest = runs.select(
-        instances=[n for n, mine in zip(runs.instances, chosen_by, strict=True) if not mine]
-    )
-    return _pairs(rest, question, runs.configurations[int(means.argmin())], default)
+    halves: list[list[str]] = [[], []]
+    for name, label in zip(runs.instances, labels, strict=True):
+        halves[label not in choosing].append(name)
+    half = runs.select(instances=halves[0])
+    ranked = [
+        runs.configurations[place] for place in costs_of(half, _families(half, question)).order
+    ]
+    chosen = next(name for name in ranked if name != default)
+    return _pairs(runs.select(instances=halves[1]), question, chosen, default)
 
 
-def _unit_labels(runs: CostMatrix, question: Question) -> tuple[str, ...]:
-    if question.sampled == "family":
-        if runs.families is None:
-            raise InputError("Instances have no families. Give them with --families.")
-        return runs.families
-    return runs.instances
+def _families(runs: CostMatrix, question: Question) -> tuple[str, ...] | None:
+    if question.sampled != "family":
+        return None
+    if runs.families is None:
+        raise InputError("Instances have no families. Give them with --families.")
+    return runs.families
 
 
 def _pairs(runs: CostMatrix, question: Question, winner: str, default: str) -> list[_Paired]:
-    """The numbers of both on common instances; large is good for the winner."""
-    places = [runs.configurations.index(name) for name in (winner, default)]
-    missing = np.isnan(runs.costs[places]).all(axis=2).any(axis=0)
-    common = ~(missing | np.asarray(runs.censored[places].any(axis=(0, 2))))
-    if not common.any():
+    """What decides, on the instances that both have; nothing without any."""
+    _families(runs, question)
+    pair = pair_of(runs, winner, default, question.sampled or "instance")
+    if pair is None or not (pair.bounded or question.primary == "wins"):
         return []
-    ours, theirs = (
-        Runs(costs=runs.costs[place, common], failed=runs.failed[place, common]) for place in places
-    )
-    if question.sampled == "seed":
-        ours, theirs = (
-            Runs(costs=side.costs.reshape(-1, 1), failed=side.failed.reshape(-1, 1))
-            for side in (ours, theirs)
-        )
-        both = ours.there[:, 0] & theirs.there[:, 0]
-        ours, theirs = (
-            Runs(costs=side.costs[both], failed=side.failed[both]) for side in (ours, theirs)
-        )
-    scale = Scale(low=runs.low, high=runs.high, cutoff=runs.cutoff, par=runs.par)
+    both = pair.ours, pair.theirs, pair.scale
     made: list[tuple[Numbers, float | None]]
     if question.primary == "wins":
-        made = [(quantities.wins(ours, theirs, scale), None)]
-    elif not (has_ladder(scale) or math.isfinite(runs.high - runs.low)):
-        return []
+        made = [(quantities.wins(*both), None)]
     elif question.margin_share is not None:
-        made = [(quantities.margin(ours, theirs, scale, question.margin_share), None)]
+        made = [(quantities.margin(*both, question.margin_share), None)]
     else:
-        penalties = [START, runs.par] if has_ladder(scale) else [None]
-        made = [(quantities.difference(ours, theirs, scale, k), k) for k in penalties]
+        penalties = [START, runs.par] if has_ladder(pair.scale) else [None]
+        made = [(quantities.difference(*both, penalty), penalty) for penalty in penalties]
     pairs = []
     for numbers, penalty in made:
         cost = math.nan
         if numbers.quantity == "difference":
-            cost = quantities.mean(theirs, scale, penalty).observed
-        pairs.append(_Paired(numbers, penalty, cost))
-    if question.sampled == "family":
-        labels = np.array(_unit_labels(runs, question))[common].tolist()
-        pairs = [pair._replace(numbers=pair.numbers.by_family(labels)) for pair in pairs]
+            cost = quantities.mean(pair.theirs, pair.scale, penalty).observed
+        counted_once = numbers if pair.families is None else numbers.by_family(pair.families)
+        pairs.append(_Paired(counted_once, penalty, cost))
     return pairs
 
 
