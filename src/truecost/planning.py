@@ -125,8 +125,8 @@ class Plan:
             return ["No configuration looks better than the default."]
         if not self.needs:
             return [
-                f"No forecast: the winner ({self.winner}) and the default ({self.default}) have too "
-                "few runs on the same instances, or the range of costs is unknown."
+                f"No forecast: the winner ({self.winner}) and the default ({self.default}) have no "
+                "runs on the same instances, or the range of costs is unknown."
             ]
         sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
         lines = [
