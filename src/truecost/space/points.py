@@ -77,14 +77,11 @@ class Points:
             active = np.flatnonzero(~np.isnan(column))
             if active.size:
                 values = parameter.to_value(column[active])
-                for row, value in zip(active.tolist(), values, strict=True):
-                    value = plain(value)
-                    if isinstance(value, float) and isinstance(parameter, NumericalHyperparameter):
-                        value = min(
-                            max(round(value, self._decimals), float(parameter.lower)),
-                            float(parameter.upper),
-                        )
-                    decoded[row][parameter.name] = value
+                if isinstance(parameter, NumericalHyperparameter) and values.dtype.kind == "f":
+                    rounded = np.round(values, self._decimals)
+                    values = np.clip(rounded, parameter.lower, parameter.upper)
+                for row, value in zip(active.tolist(), values.tolist(), strict=True):
+                    decoded[row][parameter.name] = plain(value)
         return decoded
 
     def from_uniforms(self, uniforms: FloatArray) -> FloatArray:
