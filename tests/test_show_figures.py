@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def test_unsolved_runs_keep_the_curve_down() -> None:
     ax = figures.ecdf(records.assessment())
     runs = records.times()
     solved = 1 - runs.failed[[4, 0]].mean(axis=(1, 2))
-    assert np.allclose([line.get_ydata()[-1] for line in ax.lines], solved)  # type: ignore[index]
+    ends = [float(np.asarray(line.get_ydata())[-1]) for line in ax.lines]
+    assert np.allclose(ends, solved)
 
 
 def test_training_and_test_are_apart() -> None:
@@ -183,5 +185,5 @@ def test_numbers_in_figures_keep_their_digits() -> None:
     assert "winner 4.52" in svg(figures.same_instances(records.assessment()))
     same = records.assessment().same
     assert same is not None
-    small = records.replace(same, winner_cost=0.2361)
+    small = replace(same, winner_cost=0.2361)
     assert "winner 0.236" in svg(figures.same_instances(records.assessment(same=small)))

@@ -190,7 +190,7 @@ def _picture(axes: "Axes", alt: str, caption: str) -> Picture:
     size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', text)
     width, height = (float(part) * 4 / 3 for part in size.groups()) if size else (480.0, 320.0)
     return Picture(
-        source=f"data:image/svg+xml,{quote(text, safe=' /:;,=()?!@&$*+-._~')}",
+        source=f"data:image/svg+xml,{quote(text, safe=' /:;,=()?!@$*+-._~')}",
         alt=alt,
         caption=caption,
         width=round(width),

@@ -240,8 +240,7 @@ def arguments(values_: Mapping[str, Any]) -> str:
         if value is None:
             continue
         flag = name if str(name).startswith("-") else f"--{name}"
-        text = f"{value:.17g}" if isinstance(value, float) else str(value)
-        parts.append(f"{flag}={text}")
+        parts.append(f"{flag}={value}")
     return visible(shlex.join(parts))
 
 

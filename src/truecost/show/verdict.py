@@ -21,6 +21,7 @@ from truecost.show.numbers import (
     share_at_least,
     share_at_most,
     signed,
+    visible,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def mean_of(assessment: "Assessment", penalty: float | None = None) -> str:
     """Return what means are of: mean PAR10, mean tour length, mean cost."""
     if is_time(assessment):
         return f"mean {par(assessment.log.runs.par if penalty is None else penalty)}"
-    return f"mean {assessment.log.cost_unit or 'cost'}"
+    return f"mean {visible(assessment.log.cost_unit) or 'cost'}"
 
 
 def par(penalty: float | None) -> str:

@@ -176,7 +176,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.set_ylim(0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     ax.grid(axis="y")
-    unit = assessment.log.cost_unit or "cost"
+    unit = mean_of(assessment).removeprefix("mean ")
     ax.set_xlabel("running time (s)" if time else unit, parse_math=False)
     ax.set_ylabel("runs solved" if time else "runs that cost at most this")
     legend(ax)

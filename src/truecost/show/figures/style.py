@@ -224,7 +224,7 @@ def svg(axes: "Axes") -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     for name, (light, _) in COLOURS.items():
         text = re.sub(rf"(?<=[ \"]){light}|(?<=: ){light}", f"var(--{name})", text)
-    text = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 sans-serif", text)
+    text = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", text)
     # Hundredths of a point are enough for coordinates.
     text = re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*', _shorter, text)
     text = re.sub(r"\n\s*", "\n", text)

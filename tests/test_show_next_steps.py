@@ -1,0 +1,74 @@
+import shlex
+from dataclasses import replace
+
+import pytest
+import show_records as records
+from commands import Run
+
+from truecost import api
+from truecost.cli import COMMANDS
+from truecost.judge.question import Question
+from truecost.matrix.reading import Reading
+from truecost.show.next_steps import next_steps
+
+NAMES = list(records.samples())
+
+
+@pytest.mark.parametrize("grade", ["better", "worse", "no relevant difference"])
+def test_nothing_is_needed_after_a_decision(grade: str) -> None:
+    """A user would be sent to run more although the question is decided."""
+    assert next_steps(records.proven(grade)) == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_at_most_two_commands_of_ours(name: str) -> None:
+    """Advice would grow into a list, or name a command that does not exist."""
+    steps = next_steps(records.samples()[name])
+    assert len(steps) <= 2
+    for step in steps:
+        words = shlex.split(step)
+        assert words[0] == "truecost"
+        assert words[1] in COMMANDS
+        assert not {"NAME", "FILE", "..."} & set(words)
+
+
+def test_options_are_repeated() -> None:
+    """The next command would read the runs otherwise, or ask another question."""
+    given = records.proven("undecided", question=Question(primary="wins", delta=0.01))
+    reading = Reading(default="a b", cutoff=5.0, test="fresh.csv")
+    (step,) = next_steps(
+        replace(given, log=replace(given.log, reading=reading, path="my runs.csv"))
+    )
+    words = shlex.split(step)
+    assert words[:3] == ["truecost", "plan", "my runs.csv"]
+    for flag, value in (("--default", "a b"), ("--cutoff", "5"), ("--primary", "wins"),
+                        ("--delta", "0.01")):  # fmt: skip
+        assert words[words.index(flag) + 1] == value
+
+
+def test_plan_takes_what_is_printed(run: Run) -> None:
+    """The printed command would be refused."""
+    sample = api.audit("kissat", primary="mean", par=2.0, basis="list", candidates=60, delta=0.01)
+    for step in next_steps(sample):
+        done = run(*shlex.split(step)[1:])
+        assert done.returncode == 0, done
+
+
+def test_tables_in_memory_have_no_command() -> None:
+    """A DataFrame would be audited by a command that names no file."""
+    given = records.assessment()
+    assert next_steps(replace(given, log=replace(given.log, path=""))) == ()
+
+
+def test_logs_of_tools_become_scenarios() -> None:
+    """A user of irace would not learn how to test the winner; a journal needs no new scenario."""
+    sample = records.samples()["tests of the winner only"]
+    (step,) = next_steps(sample)
+    assert shlex.split(step)[1:4] == ["scenario", "from-log", "a b.Rdata"]
+    journal = replace(sample, log=replace(sample.log, tool="truecost configure"))
+    assert next_steps(journal) == ()
+
+
+def test_control_characters_are_not_printed() -> None:
+    """A file's name could act on the terminal."""
+    assert next_steps(records.samples()["hostile names"]) == ()

@@ -1,0 +1,234 @@
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+import show_records as records
+
+from truecost import api
+from truecost.show import glossary, sections
+from truecost.show.page import page
+from truecost.show.verdict import block
+
+CHROMIUM = Path("/usr/bin/chromium")
+AXE = Path(__file__).parent / "vendor" / "axe-4.10.2.min.js"
+VOID = {"meta", "img", "link", "br", "input"}
+KINDS = ("better", "refused", "no default", "one configuration", "quality", "tests",
+         "hostile names")  # fmt: skip
+
+
+class Parsed(HTMLParser):
+    """The tags of a page, and whether each was closed in its place."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A tag begins."""
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """A tag ends."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Text that is no style and no script."""
+        if not {"style", "script"} & set(self.open):
+            self.words += data
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """One page of each kind."""
+    return {kind: page(records.samples()[kind]) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_well_formed(pages: dict[str, str], kind: str) -> None:
+    """A browser would guess where a table or a section ends."""
+    parsed = Parsed(pages[kind])
+    names = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    assert [tag for tag, _ in parsed.tags].count("h1") == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_load_nothing(pages: dict[str, str], kind: str) -> None:
+    """A page opened on a train would lack its figures, and one on the net would call home."""
+    for _, attributes in Parsed(pages[kind]).tags:
+        for name in ("src", "href", "action"):
+            assert (attributes.get(name) or "data:").startswith(("data:", "#"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_figure_says_what_it_shows(pages: dict[str, str], kind: str) -> None:
+    """A reader who does not see a figure would learn nothing of it."""
+    images = [attributes for tag, attributes in Parsed(pages[kind]).tags if tag == "img"]
+    assert images or kind == "one configuration"
+    for attributes in images:
+        assert len(attributes["alt"] or "") > 20
+        source = unquote((attributes["src"] or "").partition(",")[2])
+        assert ElementTree.fromstring(source).tag.endswith("svg")  # noqa: S314 - our own
+
+
+def test_only_our_script_runs(pages: dict[str, str]) -> None:
+    """A browser would refuse to sort, or run a script from a name."""
+    text = pages["hostile names"]
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert len(scripts) == 1
+    assert f"script-src 'sha256-{digest}'" in text
+
+
+def test_names_from_files_are_text(pages: dict[str, str]) -> None:
+    """A configuration's name could add a tag to the page."""
+    parsed = Parsed(pages["hostile names"])
+    assert "b" not in {tag for tag, _ in parsed.tags}
+    assert "<b>" in parsed.words
+    assert "\x1b" not in pages["hostile names"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_says_what_the_terminal_says(pages: dict[str, str], kind: str) -> None:
+    """Page and terminal would disagree on the verdict, or a caveat would be missing."""
+    sample = records.samples()[kind]
+    words = Parsed(pages[kind]).words
+    said = block(sample)
+    for text in (said.badge, said.headline, said.second, said.training, *sections.caveats(sample)):
+        assert text in words
+
+
+def test_figures_follow_dark_mode(pages: dict[str, str]) -> None:
+    """Black text would stand on a dark page."""
+    for figure in re.findall(r'<img src="([^"]*)"', pages["better"]):
+        text = unquote(figure)
+        assert "prefers-color-scheme:dark" in text
+        drawn = text[text.index("</style>") :]
+        assert not re.search(r"(?:fill|stroke): #(?:1a1d21|0072b2|000000)", drawn)
+
+
+def test_a_title_can_be_given() -> None:
+    """`report --title` would change nothing."""
+    assert "<title>Mine &amp; yours</title>" in page(
+        records.without_default(), title="Mine & yours"
+    )
+
+
+def test_the_glossary_is_short() -> None:
+    """The glossary would grow into a second documentation."""
+    assert len(glossary.TERMS) == 15
+    for text in glossary.TERMS.values():
+        assert text.endswith(".")
+        assert len(text) < 260
+
+
+def test_parameters_can_be_pasted() -> None:
+    """The arguments of the winner would not run in a shell, or would lose digits."""
+    assert sections.arguments({"a": 0.1, "--b": "x y", "c": None, "d": True}) == (
+        "--a=0.1 '--b=x y' --d=True"
+    )
+    found = sections.parameters(records.assessment())
+    assert found is not None
+    assert found.different.rows == (("restarts", "3", "5"),)
+    assert found.equal.rows == (("phase", "on"),)
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    if not CHROMIUM.exists():
+        pytest.skip("needs Chromium")
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=str(CHROMIUM), args=flags)
+        yield started
+        started.close()
+
+
+# Words that are visible, folded parts closed; `first`: without scrolling.
+WORDS = """first => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let words = 0;
+  while (texts.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(texts.currentNode);
+    const box = range.getBoundingClientRect();
+    const shown = texts.currentNode.parentElement.checkVisibility() && box.height > 0;
+    if (shown && (!first || box.top < innerHeight))
+      words += texts.currentNode.textContent.split(/\\s+/).filter(Boolean).length;
+  }
+  return words;
+}"""
+
+
+@pytest.mark.slow
+def test_the_page_of_kissat_is_short(browser: Any, tmp_path: Path) -> None:
+    """The page would grow back into the one that nobody read."""
+    api.report("kissat", tmp_path / "kissat.html")
+    assert (tmp_path / "kissat.html").stat().st_size <= 400_000
+    tab = browser.new_page(viewport={"width": 1400, "height": 900})
+    tab.goto((tmp_path / "kissat.html").as_uri())
+    assert tab.evaluate(WORDS, False) <= 450
+    assert tab.evaluate(WORDS, True) <= 90
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["better", "refused", "tests", "hostile names"])
+def test_everyone_can_read_the_page(
+    browser: Any, pages: dict[str, str], kind: str, scheme: str, tmp_path: Path
+) -> None:
+    """Contrast would be too low, a table unlabelled, or a phone would scroll sideways."""
+    (tmp_path / "page.html").write_text(pages[kind])
+    for width in (1400, 390):
+        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        messages: list[str] = []
+        tab.on("console", lambda message: messages.append(message.text))  # noqa: B023
+        tab.goto((tmp_path / "page.html").as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert not messages
+        for part in tab.query_selector_all("details"):
+            part.evaluate("part => { part.open = true; }")
+        tab.evaluate(AXE.read_text())
+        found = tab.evaluate("axe.run()")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"][:100]) for one in found] == []
+
+
+@pytest.mark.slow
+def test_tables_are_sorted_by_value(browser: Any, pages: dict[str, str], tmp_path: Path) -> None:
+    """A click would sort 10 before 9, or do nothing."""
+    (tmp_path / "page.html").write_text(pages["tests"])
+    tab = browser.new_page()
+    tab.goto((tmp_path / "page.html").as_uri())
+    tab.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    cells = "[...document.querySelectorAll('table.sortable tbody tr')].map(r => +r.cells[1].textContent)"
+    for reverse in (False, True):
+        tab.click("table.sortable th:nth-child(2) button")
+        values = tab.evaluate(cells)
+        assert values == sorted(values, reverse=reverse)
+
+
+@pytest.mark.slow
+def test_print_shows_everything(browser: Any, pages: dict[str, str], tmp_path: Path) -> None:
+    """A printed page would lack its folded parts, or its figures their ink."""
+    (tmp_path / "page.html").write_text(pages["tests"])
+    tab = browser.new_page()
+    tab.goto((tmp_path / "page.html").as_uri())
+    tab.emulate_media(media="print")
+    assert tab.evaluate("document.querySelector('dl').getBoundingClientRect().height") > 100
+    assert tab.pdf().startswith(b"%PDF")
