@@ -133,15 +133,14 @@ def test_encrypted_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     given = tasks(scenario, 1, 1)
     with daskcluster.cluster(tmp_path / "dask", protocol="tls", environment=told) as cluster:
         cluster.start_worker()
-        monkeypatch.setattr(dask, "CONNECT", 2.0)
-        with (
-            pytest.raises(InputError, match="tls must name a ca-file"),
-            open_pool(scenario, cluster.address, workers=1),
-        ):
-            pass
-        monkeypatch.setattr(dask, "CONNECT", 10.0)
-        with (
-            settings.config.set(settings.config.collect_env(told)),
-            open_pool(scenario, cluster.address, workers=1, pin=False) as pool,
-        ):
-            assert cells(finish(pool, given)) == expected(given)
+        with monkeypatch.context() as patch:
+            patch.setattr(dask, "CONNECT", 2.0)
+            with pytest.raises(InputError, match="tls must name a ca-file"):
+                dask.dask_executor(cluster.address, 1).__enter__()
+        with monkeypatch.context() as patch:
+            for name, value in told.items():
+                patch.setenv(name, value)
+            settings.config.refresh()
+            with open_pool(scenario, cluster.address, workers=1, pin=False) as pool:
+                assert cells(finish(pool, given)) == expected(given)
+        settings.config.refresh()

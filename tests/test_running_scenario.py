@@ -160,7 +160,11 @@ def test_instance_files_say_more(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(
         'instance,optimum\n"instances/i 0.txt", 12\ninstances/i 1.txt,7\n'
     )
-    tables = {"target": target, "instances": {"file": "list.csv"}, "answer": {"value": "(.)"}}
+    tables: dict[str, Any] = {
+        "target": target,
+        "instances": {"file": "list.csv"},
+        "answer": {"value": "(.)"},
+    }
     scenario = read(tmp_path, **tables)
     instance = next(each for each in scenario.instances if each.name.endswith("0.txt"))
     line = Caller(scenario).command_line(scenario.space.default(), instance, 5)

@@ -424,12 +424,12 @@ ENDS = {
 }
 
 
-def function(folder: Path, before: str = "", **limits: float) -> Scenario:
+def function(folder: Path, before: str = "", cpu: float = 600.0) -> Scenario:
     """A scenario of the Python function."""
     path = scenarios.write(
         folder,
         target={"kind": "python", "function": "f.py:solve"},
-        limits={"cpu": 600.0, "wall": 600.0, **limits},
+        limits={"cpu": cpu, "wall": 600.0},
     )
     loader = "int(open(f'/proc/{os.getppid()}/task/{os.getppid()}/children').read().split()[0])"
     text = FUNCTION.format(loads=str(folder / "loads"), loader=loader)
@@ -445,7 +445,7 @@ def ends(outcome: Outcome) -> tuple[Status, float | None, str]:
 def test_functions_are_loaded_once(slot: Slot, tmp_path: Path) -> None:
     """A function would be loaded for every run, see what another run did, or escape its limits."""
     for seed, expected in ENDS.items():
-        scenario = function(tmp_path, **({"cpu": 0.2} if seed == 3 else {}))
+        scenario = function(tmp_path, cpu=0.2 if seed == 3 else 600.0)
         assert ends(run(slot, scenario, seed)) == expected, seed
     assert (tmp_path / "loads").read_text() == "x"
 

@@ -191,9 +191,7 @@ def test_an_ended_process_is_counted_once(slot: Slot) -> None:
 
 
 @pytest.mark.parametrize("mode", ["kills-its-parent", "stops-its-parent"])
-def test_a_supervisor_that_its_run_ends_is_lost(
-    mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_supervisor_that_its_run_ends_is_lost(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that kills its supervisor would pass for a crash, leave its daemons, or never end."""
     monkeypatch.setattr("truecost.running.slots.OVERDUE", 0.5)
     marker = f"parent-{os.getpid()}-{mode}"

@@ -50,6 +50,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     processes.adopt_orphans()
     try:
+        os.stat(f"/proc/self/task/{os.getpid()}/children")  # a kernel may lack it
         processes.kill_marked()
         folders.sweep(options["temporary"])
         slot = Slot(folders.make_base(options["temporary"]))

@@ -89,8 +89,8 @@ class Slot:
         if "problem" in hello:
             self.close()
             raise InputError(
-                f"The supervisor of runs cannot start: {hello['problem']}. Set TMPDIR to a folder "
-                "with room."
+                f"The supervisor of runs cannot start: {hello['problem']}. It needs Linux's /proc "
+                "and, in TMPDIR, a folder with room."
             )
         self.mark = hello["mark"]
         # The supervisor's own, gone with it: for files that a check reads.
