@@ -134,7 +134,7 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
         ("configuration,instance,cost\n", "no rows"),
         ("configuration,instance\na,x\n", "'cost'"),
         ("configuration,instance,cost,cost\na,x,1,2\n", "'cost' once"),
-        ("configuration,instance,cost\na,x,1\nb,x\n", "row 3 does not have 3 fields"),
+        ("configuration,instance,cost\na,x,1\nb,x\n", "Row 3 does not have 3 fields"),
         ("configuration,instance,cost\na,x,fast\n", "row 2 is 'fast'"),
         ("configuration,instance,cost\na,x,inf\n", "not finite"),
         ("configuration,instance,run,cost\na,x,one,1\n", "'run'"),

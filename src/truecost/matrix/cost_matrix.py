@@ -314,11 +314,13 @@ class CostMatrix:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the runs as a long table: configuration, instance, run, cost and, where known,
-        status, seed and family.
+        seed, status and family.
         """
-        from truecost.matrix.frames import frame_of
+        import pandas as pd
 
-        return frame_of(self)
+        from truecost.matrix.table import columns_of
+
+        return pd.DataFrame(columns_of(self))
 
     @classmethod
     def from_frame(cls, frame: "pd.DataFrame", **fields: Any) -> "CostMatrix":
@@ -331,9 +333,9 @@ class CostMatrix:
         **fields
             What a table does not say: `low`, `high`, `cutoff`, `par`.
         """
-        from truecost.matrix.frames import matrix_of
+        from truecost.matrix.table import matrix_of
 
-        return matrix_of(frame, **fields)
+        return matrix_of({str(name): column.tolist() for name, column in frame.items()}, **fields)
 
 
 def _checked_families(families: Iterable[str]) -> tuple[str, ...]:

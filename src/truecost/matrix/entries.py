@@ -1,8 +1,5 @@
-"""What a matrix is made of, checked at the door: costs, names, seeds and statuses as people give
-them.
-"""
+"""Costs, names, seeds and statuses as people give them, checked."""
 
-import difflib
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -12,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.arrays import FloatArray, IntArray, floats
-from truecost.errors import InputError
+from truecost.errors import InputError, did_you_mean
 from truecost.runs import NO_SEED
 
 Number = TypeVar("Number", bound=np.integer[Any])
@@ -21,7 +18,7 @@ HAIR = 2.0**-22
 
 
 def inside(costs: FloatArray, low: float, high: float) -> FloatArray:
-    """Costs that single precision rounded past an end of the range, put back on it."""
+    """Put costs that single precision rounded past an end of the range back on it."""
     least, most = (end.reduce(costs, axis=None, initial=np.nan) for end in (np.fmin, np.fmax))
     hair = HAIR * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
     # Without a need the caller's own array stays: no copy.
@@ -43,11 +40,11 @@ def as_costs(costs: ArrayLike) -> FloatArray:
         array = array[:, :, np.newaxis]
     if array.ndim != 3:
         raise InputError(
-            f"Expected costs as (configurations, instances, runs), got {array.ndim} dimensions."
+            f"Costs with {array.ndim} dimensions. Give configurations × instances × runs."
         )
     for size, what in zip(array.shape, ("configuration", "instance", "run"), strict=True):
         if size == 0:
-            raise InputError(f"Expected at least one {what}, got costs of shape {array.shape}.")
+            raise InputError(f"Costs of the shape {array.shape}. Give at least one {what}.")
     return array
 
 
@@ -57,13 +54,13 @@ def _pad_runs(costs: Any) -> FloatArray:
     """
     if not _is_list(costs) or not all(_is_list(row) for row in costs):
         raise InputError(
-            f"Expected costs as numbers, configurations x instances x runs, got {costs!r:.60}."
+            f"Costs are {costs!r:.60}. Give numbers: configurations × instances × runs."
         )
     for number, row in enumerate(costs):
         if len(row) != len(costs[0]):
             raise InputError(
-                f"Expected {len(costs[0])} instances for every configuration as for the first, "
-                f"got {len(row)} for number {number}."
+                f"Configuration number {number} has {len(row)} instances, the first has "
+                f"{len(costs[0])}. Give an empty list where runs are missing."
             )
     cells = [[list(cell) if _is_list(cell) else [cell] for cell in row] for row in costs]
     # The most runs a cell has are the third dimension.
@@ -76,14 +73,15 @@ def _pad_runs(costs: Any) -> FloatArray:
                 for c in cell
             ):
                 raise InputError(
-                    f"Expected numbers as costs of configuration number {i} on instance number "
-                    f"{j}, got {cell!r:.60}."
+                    f"Costs of configuration number {i} on instance number {j} are {cell!r:.60}. "
+                    "Give numbers."
                 )
             try:
                 padded[i, j, : len(cell)] = cell
             except OverflowError:
                 raise InputError(
-                    f"Expected finite costs of configuration number {i} on instance number {j}."
+                    f"A cost of configuration number {i} on instance number {j} is not finite. "
+                    "Correct it."
                 ) from None
     return padded
 
@@ -95,7 +93,7 @@ def _is_list(value: object) -> bool:
 def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     """Names that every kind of file keeps, each once."""
     if isinstance(names, str):
-        raise InputError(f"Expected a list of {what} names, got the single text {names!r}.")
+        raise InputError(f"The {what} names are the text {names!r:.60}. Give a list.")
     given = tuple(names)
     if _are_usual(given):
         return given
@@ -103,17 +101,17 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     for name in given:
         if not isinstance(name, str) or not name:
             raise InputError(
-                f"Expected every {what} name to be a text with at least one letter, got {name!r}."
+                f"The {what} name {name!r} is no text, or empty. Give every {what} a name."
             )
         # Neither survives in every kind of file.
         if "\0" in name or (
             not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)
         ):
             raise InputError(
-                f"Expected {what} names without NUL and half characters (surrogates), got {name!r}."
+                f"The {what} name {name!r} has NUL or half characters (surrogates). Rename it."
             )
         if name in seen:
-            raise InputError(f"Expected every {what} name once, got {name!r} twice.")
+            raise InputError(f"The {what} name {name!r} is there twice. Rename one.")
         seen.add(name)
     return tuple(str(name) for name in given)
 
@@ -137,19 +135,17 @@ def positions(
     if wanted is None:
         return slice(None)
     if not isinstance(wanted, Iterable):
-        raise InputError(f"Expected the names of {what}s to select, got {wanted!r}.")
+        raise InputError(f"{wanted!r:.60} cannot be selected. Give the names of {what}s.")
     wanted = [wanted] if isinstance(wanted, str) else list(wanted)
     if not wanted:
-        raise InputError(f"Expected at least one {what} to select, got none.")
+        raise InputError(f"No {what} is selected. Name at least one.")
     # A dictionary: lists of names have thousands, and `index` would search each from the start.
     places = dict(zip(names, range(len(names)), strict=True))
     with suppress(KeyError, TypeError):
         return np.array([places[name] for name in wanted], dtype=np.intp)
     name = next(name for name in wanted if not isinstance(name, str) or name not in places)
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"the first is {names[0]!r}, there are {len(names)}."
-    hint = f"did you mean {near[0]!r}?" if near else hint
-    raise InputError(f"Expected the name of a {what} in the matrix, got {name!r}: {hint}")
+    hint = did_you_mean(str(name), names) or f" The first of {len(names)} is {names[0]!r}."
+    raise InputError(f"There is no {what} {name!r}.{hint}")
 
 
 def at(names: tuple[str, ...], places: NDArray[np.intp] | slice) -> tuple[str, ...]:
@@ -174,17 +170,17 @@ def integers(values: ArrayLike, dtype: type[Number], missing: int, what: str) ->
         array = np.asarray(values.filled(missing) if hasattr(values, "filled") else values)
     except ValueError:
         raise InputError(
-            f"Expected {what} as an array of whole numbers, got lists of different lengths."
+            f"The {what} are lists of different lengths. Give them in the shape of the costs."
         ) from None
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"Expected {what} as whole numbers, got {array.dtype}.")
+        raise InputError(f"The {what} are {array.dtype}. Give whole numbers.")
     # astype would wrap around without a word.
     bounds = np.iinfo(dtype)
     if array.size and not (bounds.min <= int(array.min()) and int(array.max()) <= bounds.max):
         raise InputError(
-            f"Expected {what} from {bounds.min} to {bounds.max}, got {array.min()} to "
-            f"{array.max()}."
+            f"The {what} reach from {array.min()} to {array.max()}. Give numbers from {bounds.min} "
+            f"to {bounds.max}."
         )
     return array.astype(dtype, copy=False)

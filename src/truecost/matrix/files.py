@@ -23,20 +23,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecost.errors import InputError, prefixed
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log, Plan, Step
-from truecost.runs import NO_SEED, NO_STATUS, Caveat, Status
+from truecost.matrix.table import NEEDED, columns_of, matrix_of
+from truecost.runs import Caveat
 
 FORMAT: Final = 1
-NEEDED: Final = ("configuration", "instance", "cost")
-STATUSES: Final = {"": NO_STATUS, **{status.label: status.value for status in Status}}
-LABELS: Final = {number: label for label, number in STATUSES.items()}
-# A matrix this large and this empty is a mistake in the columns.
-LARGEST_SPARSE: Final = 50_000_000
-SPARSE: Final = 100
 
 
 def metadata_path(path: Path) -> Path:
@@ -54,7 +48,7 @@ def _stem(path: Path) -> str:
     for ending in (".csv", ".csv.gz"):
         if path.name.endswith(ending) and path.name != ending:
             return path.name.removesuffix(ending)
-    raise InputError(f"{path}: the name does not end in .csv or .csv.gz. Give it this ending.")
+    raise InputError(f"{path}: The name does not end in .csv or .csv.gz. Give it this ending.")
 
 
 def write_log(log: Log, path: str | os.PathLike[str]) -> None:
@@ -110,7 +104,9 @@ def read_log(path: str | os.PathLike[str]) -> Log:
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"this is not metadata of truecost ({error}).") from None
+            raise InputError(
+                f"This is not metadata of truecost ({error}). Restore the file."
+            ) from None
 
 
 def _metadata(log: Log) -> dict[str, Any]:
@@ -168,9 +164,11 @@ def _read_metadata(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is no JSON ({error}). Restore the file.") from None
+        raise InputError(f"This is no JSON ({error}). Restore the file.") from None
     if not isinstance(data, dict) or data.get("truecost") != FORMAT:
-        raise InputError("this is not metadata that this version of truecost wrote.")
+        raise InputError(
+            "This is not metadata that this version of truecost wrote. Write it again."
+        )
     return data
 
 
@@ -190,25 +188,16 @@ def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _table(matrix: CostMatrix) -> str:
     """Write the runs as csv text."""
-    where = np.nonzero(~np.isnan(matrix.costs))
-    configurations, instances = matrix.configurations, matrix.instances
-    columns: dict[str, list[Any]] = {
-        "configuration": [configurations[place] for place in where[0].tolist()],
-        "instance": [instances[place] for place in where[1].tolist()],
-        "run": where[2].tolist(),
-    }
-    if matrix.seeds is not None:
-        columns["seed"] = ["" if seed == NO_SEED else seed for seed in matrix.seeds[where].tolist()]
+    columns = columns_of(matrix)
     # The shortest text that is read back as the same number.
     columns["cost"] = [
-        int(cost) if cost.is_integer() and abs(cost) < 1e15 else cost
-        for cost in matrix.costs[where].tolist()
+        int(cost) if cost.is_integer() and abs(cost) < 1e15 else cost for cost in columns["cost"]
     ]
-    if matrix.statuses is not None:
-        columns["status"] = [LABELS[status] for status in matrix.statuses[where].tolist()]
+    # They are in the metadata.
+    columns.pop("family", None)
     text = io.StringIO(newline="")
     # A carriage return ends a line, too, and Python 3.11 does not quote it.
-    odd = any("\r" in name for name in (*configurations, *instances))
+    odd = any("\r" in name for name in (*matrix.configurations, *matrix.instances))
     writer = csv.writer(
         text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
     )
@@ -227,122 +216,33 @@ def read_table(path: Path) -> dict[str, list[str]]:
         text = content.decode("utf-8-sig", "surrogatepass")
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"the packed file is damaged ({error}).") from None
+        raise InputError(f"The packed file is damaged ({error}). Restore it.") from None
     except UnicodeDecodeError:
-        raise InputError("the table is not in UTF-8. Save it in UTF-8.") from None
+        raise InputError("The table is not in UTF-8. Save it in UTF-8.") from None
     except csv.Error as error:
-        raise InputError(f"the table cannot be read ({error}).") from None
+        raise InputError(
+            f"The table cannot be read ({error}). Save it as csv with commas."
+        ) from None
     if len(rows) < 2:
-        raise InputError("the table has no rows.")
+        raise InputError("The table has no rows. Give at least one run.")
     header = rows.pop(0)
     if missing := [name for name in NEEDED if header.count(name) != 1]:
-        raise InputError(f"the first row does not name the column {missing[0]!r} once.")
+        raise InputError(f"The first row does not name the column {missing[0]!r} once. Correct it.")
     if {len(header)} != set(map(len, rows)):
         short = next(number for number, row in enumerate(rows, 2) if len(row) != len(header))
-        raise InputError(f"row {short} does not have {len(header)} fields as the first row.")
+        raise InputError(
+            f"Row {short} does not have {len(header)} fields as the first row. Correct it."
+        )
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _matrix(columns: dict[str, list[str]], data: Mapping[str, Any], path: Path) -> CostMatrix:
     """Lay a table out as a matrix, with the names and the range of the metadata."""
     with prefixed(path):
-        configurations, rows = _coded(columns["configuration"], data.get("configurations"))
-        instances, places = _coded(columns["instance"], data.get("instances"))
-        if "run" in columns:
-            runs = _whole(columns["run"], "run", 0)
-        else:
-            runs = _occurrences(rows * len(instances) + places)
-        if (runs < 0).any():
-            raise InputError("a run has a negative number. Number the runs from 0.")
-        shape = (len(configurations), len(instances), int(runs.max()) + 1)
-        if math.prod(shape) > max(LARGEST_SPARSE, SPARSE * rows.size):
-            raise InputError(
-                f"{rows.size:,} rows would fill little of {shape[0]} configurations × {shape[1]} "
-                f"instances × {shape[2]} runs. The column 'run' counts the runs of a pair from 0."
-            )
-        where = np.ravel_multi_index((rows, places, runs), shape)
-        if np.bincount(where, minlength=1).max() > 1:
-            first = int(np.flatnonzero(np.bincount(where) > 1)[0])
-            row, place, run = np.unravel_index(first, shape)
-            raise InputError(
-                f"run {run} of {configurations[row]!r} on {instances[place]!r} is there twice. "
-                "Remove one of the rows."
-            )
-
-        def spread(values: NDArray[Any], missing: float) -> NDArray[Any]:
-            cells = np.full(math.prod(shape), missing, dtype=values.dtype)
-            cells[where] = values
-            return cells.reshape(shape)
-
-        fields = {name: data.get(name) for name in ("cutoff", "par", "families")}
-        if "seed" in columns:
-            fields["seeds"] = spread(_whole(columns["seed"], "seed", NO_SEED), NO_SEED)
-        if "status" in columns:
-            fields["statuses"] = spread(_statuses(columns["status"]), NO_STATUS)
-        low, high = data.get("low"), data.get("high")
-        return CostMatrix(
-            spread(_numbers(columns["cost"]), np.nan),
-            configurations,
-            instances,
-            -math.inf if low is None else low,
-            math.inf if high is None else high,
-            **fields,
-        )
-
-
-def _coded(names: list[str], known: list[str] | None) -> tuple[list[str], NDArray[np.int64]]:
-    """The different names, in the order of the metadata or of first appearance, and where each row
-    has its own.
-    """
-    different = list(dict.fromkeys(names)) if known is None else known
-    places = {name: place for place, name in enumerate(different)}
-    try:
-        return different, np.array([places[name] for name in names], dtype=np.int64)
-    except KeyError as error:
-        raise InputError(
-            f"the metadata does not know {error}. Keep the table and its .json file together."
-        ) from None
-
-
-def _occurrences(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal codes come before each one."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    first = np.searchsorted(ordered, ordered)
-    runs = np.empty_like(codes)
-    runs[order] = np.arange(codes.size) - first
-    return runs
-
-
-def _numbers(texts: list[str]) -> NDArray[np.float64]:
-    try:
-        return np.array([float(text) if text else math.nan for text in texts])
-    except ValueError:
-        row = next(row for row, text in enumerate(texts, 2) if text and not _is_number(text))
-        raise InputError(f"the cost in row {row} is {texts[row - 2]!r:.40}, no number.") from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _whole(texts: list[str], name: str, missing: int) -> NDArray[np.int64]:
-    try:
-        return np.array([int(text) if text else missing for text in texts], dtype=np.int64)
-    except (ValueError, OverflowError):
-        raise InputError(f"the column {name!r} has a value that is no whole number.") from None
-
-
-def _statuses(labels: list[str]) -> NDArray[np.int8]:
-    try:
-        return np.array([STATUSES[label] for label in labels], dtype=np.int8)
-    except KeyError as error:
-        known = ", ".join(status.label for status in Status)
-        raise InputError(f"the status {error} is unknown. Use one of {known}.") from None
+        names = {name: data.get(name) for name in ("configurations", "instances")}
+        fields = {name: data.get(name) for name in ("low", "high", "cutoff", "par", "families")}
+        known = {name: value for name, value in fields.items() if value is not None}
+        return matrix_of(columns, first_row=2, **names, **known)
 
 
 @contextmanager
