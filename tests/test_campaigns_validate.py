@@ -323,6 +323,53 @@ def families(scenario: Scenario, size: int) -> Scenario:
     )
 
 
+def test_a_decided_validation_begins_no_further_instance(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    """Runs would be wasted after the question is decided, halves of pairs among them."""
+    pool = tools.Pool(workers=1)
+    new = tools.new_instances(tmp_path, 40)
+    result = validate(log(scenario), scenario, tmp_path / "v.db", instances=new, pool=pool)
+    assert result.stop.why == "decided"
+    assert 2 * result.stop.units <= len(pool.made) <= 2 * result.stop.units + 2
+
+
+def test_late_answers_are_failures(tmp_path: Path) -> None:
+    """A run that the metric counts as a timeout would pass for solved while the test goes on."""
+    metric = {"kind": "par", "factor": 10, "cutoff": 0.3}
+    scenario = tools.scenario(tmp_path, metric=metric)
+    pool = tools.Pool(
+        lambda task: tools.outcome(0.1 if task.configuration.values["x"] == "8" else 0.9)
+    )
+    new = tools.new_instances(tmp_path, 60)
+    result = validate(log(scenario), scenario, tmp_path / "v.db", instances=new, pool=pool)
+    assert (result.stop.why, result.assessment.grade) == ("decided", "better")
+    assert result.assessment.log.test is not None
+    assert result.assessment.log.test.failed.any()
+
+
+def test_logs_with_different_defaults_are_refused(scenario: Scenario, tmp_path: Path) -> None:
+    """Winners would be compared with a default that is not theirs."""
+    other = {"1": {"x": "3", "y": "3"}, "7": WINNER}
+    logs = [log(scenario), log(scenario, parameters=other)]
+    how: dict[str, Any] = {"instances": tools.new_instances(tmp_path, 5), "pool": tools.Pool()}
+    with pytest.raises(InputError, match="different defaults"):
+        validate(logs, scenario, tmp_path / "v.db", **how)
+    result = validate(logs, scenario, tmp_path / "v.db", default="default", **how)
+    assert result.assessment.default == "default"
+
+
+def test_other_costs_are_a_caveat(scenario: Scenario, tmp_path: Path) -> None:
+    """Training costs in seconds would stand beside test costs of another metric."""
+    source = log(scenario)
+    how: dict[str, Any] = {"instances": tools.new_instances(tmp_path, 5), "pool": tools.Pool()}
+    result = validate(source, scenario, tmp_path / "v.db", **how)
+    assert "other metric" in {caveat.code for caveat in result.assessment.log.caveats}
+    same = replace(source, runs=source.runs.replace(low=0.0, high=1.0))
+    result = validate(same, scenario, tmp_path / "w.db", **how)
+    assert "other metric" not in {caveat.code for caveat in result.assessment.log.caveats}
+
+
 def test_families_are_run_whole(tmp_path: Path) -> None:
     """Stopping within a family would depend on its costs; families of the log are not new."""
     scenario = families(tools.scenario(tmp_path, instances=60, metric=VALUE), 3)

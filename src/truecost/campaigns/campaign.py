@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -186,14 +187,15 @@ class Campaign:
         learned. When it is exhausted, unfinished runs are waited for.
         """
         waiting = iter(tasks)
-        task = next(waiting, None)  # without any, no pool is opened
-        while task is not None or self.out:
-            while task is not None and self.out < 2 * self.workers:
+        if (first := next(waiting, None)) is None:
+            return  # no pool is opened
+        waiting = chain([first], waiting)
+        while True:
+            while self.out < 2 * self.workers and (task := next(waiting, None)) is not None:
                 self.submit(task)
-                task = next(waiting, None)
+            if not self.out:
+                return
             take(self.wait())
-            if task is None:
-                task = next(waiting, None)
 
     def wait(self) -> list[Finished]:
         """The next finished runs, recorded; empty if none is out.

@@ -102,15 +102,24 @@ def _winner(log: Log) -> str:
 def _default(
     scenario: "Scenario", logs: Sequence[Log], default: str | None
 ) -> "tuple[str, Configuration]":
+    known: dict[str, tuple[str, Configuration]] = {}
     for log in logs:
         name = default or log.default
         if name is not None and name in log.parameters:
-            return name, _from_log(scenario, log, name)
+            configuration = _from_log(scenario, log, name)
+            known.setdefault(configuration.name, (name, configuration))
+    if len(known) > 1:
+        raise InputError(
+            "The logs have different defaults. Name the one to compare with: --default default is "
+            "the scenario's."
+        )
+    if known:
+        return next(iter(known.values()))
     if default not in (None, "default", scenario.space.default().name):
-        known = [name for log in logs for name in log.parameters]
+        names = [name for log in logs for name in log.parameters]
         raise InputError(
             f"The log has no parameters of a configuration {default!r:.80}."
-            f"{did_you_mean(str(default), known)}"
+            f"{did_you_mean(str(default), names)}"
         )
     check_default(scenario)
     return "default", scenario.space.default()

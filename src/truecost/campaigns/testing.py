@@ -16,7 +16,7 @@ from truecost.errors import InputError
 from truecost.journal.journal import FAMILY
 from truecost.journal.logs import MORE, STOP, TEST
 from truecost.running.pools import Finished, Task
-from truecost.runs import Instance, Status
+from truecost.runs import Instance, Outcome, Status
 from truecost.stats.quantities import Runs, Scale
 
 if TYPE_CHECKING:
@@ -154,9 +154,12 @@ def run_test(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool =
     `complete`: until all instances are run.
     """
     test = _Test(campaign, terms, purse, complete)
-    if test.stop is None:
+    before = -1
+    # A budget of time may pay for more than it seemed while the last runs were under way.
+    while test.stop is None and campaign.runs != before:
+        before = campaign.runs
         campaign.make(test.tasks(), test.take)
-        campaign.refuse_failures()
+    campaign.refuse_failures()
     stop = test.stop or Stop(why=test.end, units=test.complete_units)
     record = {
         "why": stop.why,
@@ -195,14 +198,14 @@ class _Test:
     def _recorded(self) -> None:
         """Take in the runs of earlier calls."""
         table, metric = self._campaign.journal.table(), self._campaign.scenario.metric
-        costs = table.costs(metric)
+        costs, status = table.charged(metric)
         side = np.array([self._side.get(name, -1) for name in table.configurations], dtype=int)
         place = np.array([self._where.get(name, -1) for name in table.instances], dtype=int)
         if len(table):
             side, place = side[table.configuration], place[table.instance]
             mine = (side >= 0) & (place >= 0) & (table.number == 0)
             self._costs[place[mine], side[mine]] = costs[mine]
-            self._failed[place[mine], side[mine]] = table.status[mine] != Status.SOLVED
+            self._failed[place[mine], side[mine]] = status[mine] != Status.SOLVED
         self._look()
 
     def tasks(self) -> Iterator[Task]:
@@ -235,8 +238,7 @@ class _Test:
                 continue
             i = self._where[run.task.instance.name]
             s = self._side[run.task.configuration.name]
-            self._costs[i, s] = metric.cost(run.outcome)
-            self._failed[i, s] = run.outcome.status != Status.SOLVED
+            self._costs[i, s], self._failed[i, s] = charged(metric, run.outcome)
         self._look()
         self._report()
 
@@ -298,6 +300,14 @@ class _Test:
                 "quantity": state.quantity,
             }
         self._campaign.report("validation", self._purse.spent, self._purse.budget, **known)
+
+
+def charged(metric: "Metric", outcome: Outcome) -> tuple[float, bool]:
+    """What a run costs, and whether it failed under the metric's cutoff."""
+    numbers = (outcome.cpu, outcome.wall, outcome.time, outcome.value, outcome.cap)
+    arrays = (np.array([np.nan if number is None else number]) for number in numbers)
+    costs, statuses = metric.costs(np.array([outcome.status], np.int8), *arrays)
+    return float(costs[0]), bool(statuses[0] != Status.SOLVED)
 
 
 def scale_of_metric(metric: "Metric") -> Scale:

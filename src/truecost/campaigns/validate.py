@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
+
 from truecost.campaigns.budget import Budget, Purse
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.fresh import Contestants, contestants_of, fresh_instances
@@ -32,7 +34,7 @@ from truecost.journal.store import is_journal
 from truecost.judge.question import Question
 from truecost.matrix.log import Log
 from truecost.running.scenario import Scenario
-from truecost.runs import Instance
+from truecost.runs import Caveat, Instance
 
 Source = Any
 
@@ -68,7 +70,7 @@ def validate(
     ----------
     source
         A `Log` with a winner, or several logs; the path of a journal of gather, configure or
-        validate; or None, with configurations.
+        validate; or None (or the scenario), with configurations.
     scenario
         How to run them: a `Scenario` or its file. Programs that a log names are never run.
     journal
@@ -102,6 +104,8 @@ def validate(
         budget=None if budget is None else Budget.of(budget),
         complete=complete,
     )
+    if isinstance(source, Scenario) and scenario is None:
+        source, scenario = None, source
     if scenario is None:
         raise InputError(
             "validate runs your solver, so it needs to know how: name a scenario, for example "
@@ -172,12 +176,25 @@ def _validated(
             sampled=sampled,
         )
         if len(logs) == 1:
-            store_log(book, logs[0])
+            store_log(book, _with_metric(logs[0], scenario))
         begin_test(campaign, terms, names=dict(contestants.names), left_out=left_out)
         if asked.budget is not None:
             note_budget(book, asked.budget)
     stop = run_test(campaign, terms, purse, complete=asked.complete)
     return result_of(campaign, terms, purse, stop, contestants.names, left_out)
+
+
+def _with_metric(log: Log, scenario: Scenario) -> Log:
+    """The log, with a caveat where its costs are not those of the scenario."""
+    ends = (log.runs.low, log.runs.high)
+    if not np.isfinite(ends).all() or np.allclose(ends, scenario.metric.range()):
+        return log
+    low, high = scenario.metric.range()
+    sentence = (
+        f"Training costs are between {ends[0]:g} and {ends[1]:g}, test costs between {low:g} and "
+        f"{high:g}: do not compare them."
+    )
+    return replace(log, caveats=(*log.caveats, Caveat("other metric", sentence)))
 
 
 def _continued(

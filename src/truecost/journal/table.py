@@ -55,8 +55,12 @@ class RunTable:
 
     def costs(self, metric: "Metric") -> FloatArray:
         """The cost of every run; of a censored run its cap."""
+        return self.charged(metric)[0]
+
+    def charged(self, metric: "Metric") -> tuple[FloatArray, NDArray[np.int8]]:
+        """The cost of every run, and its status under the metric's cutoff."""
         measures = (self.cpu, self.wall, self.time, self.value, self.cap)
-        return metric.costs(self.status, *measures)[0]
+        return metric.costs(self.status, *measures)
 
 
 def read_table(connection: sqlite3.Connection) -> RunTable:
