@@ -35,6 +35,12 @@ BLOCK = re.compile(
 SLOW = {"tutorial.md", "clusters.md"}
 
 
+def environment() -> dict[str, str]:
+    """With the tested truecost and its Python first on the path."""
+    paths = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return os.environ | {"PATH": paths}
+
+
 def run_line(line: str, folder: Path) -> str:
     """Run a line of a shell; truecost's own commands in this process where they stand alone."""
     line, _, comment = line.partition("  #")
@@ -48,7 +54,7 @@ def run_line(line: str, folder: Path) -> str:
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=folder,
-            env=os.environ | {"PATH": paths},
+            env=environment(),
             capture_output=True,
             text=True,
         )
@@ -69,7 +75,8 @@ def run_page(page: Path, folder: Path) -> None:
         if block["skip"]:
             continue
         if block["setup"] is not None and not block["python"]:
-            subprocess.run(["bash", "-ec", block["setup"]], cwd=folder, check=True)
+            command = ["bash", "-ec", block["setup"]]
+            subprocess.run(command, cwd=folder, env=environment(), check=True, capture_output=True)
         elif block["setup"] is not None:
             exec(compile(block["setup"], str(page), "exec"), {"page_setups": page_setups})  # noqa: S102
         elif block["title"]:
