@@ -6,11 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import campaign_tools
 import numpy as np
 import pytest
 from imports import DATA, codes, load, statuses, write
 
+from truecost.campaigns.gather import gather
 from truecost.errors import InputError
+from truecost.journal.journal import Journal
 from truecost.matrix import CostMatrix, Log, Reading
 from truecost.matrix.files import write_log
 from truecost.runs import NO_STATUS, Status
@@ -38,6 +41,22 @@ def test_a_solver_called_like_an_example_does_not_hide_it() -> None:
     for content in (b"\x7fELF\0\0", b"#!/bin/sh\nexec kissat\n", b""):
         path.write_bytes(content)
         assert load(path).default is not None
+
+
+def test_journals(tmp_path: Path) -> None:
+    """A journal of truecost would be taken for a storage of Optuna, or be read otherwise than by
+    itself.
+    """
+    scenario = campaign_tools.scenario(tmp_path)
+    path = tmp_path / "runs.db"
+    gather(scenario, path, configurations=2, instances=3, runs=1, pool=campaign_tools.Pool())
+    log = load(path)
+    assert log.runs.shape == (2, 3, 1)
+    with Journal.read(path) as journal:
+        assert log.runs == journal.matrix()
+    assert load(path, format="journal").runs == log.runs
+    asked = load(path, par=2.0, cutoff=0.4).runs
+    assert (asked.par, asked.cutoff, asked.high) == (2, 0.4, 0.8)
 
 
 @pytest.mark.usefixtures("here")
@@ -82,6 +101,11 @@ def test_another_penalty_for_settled_runs() -> None:
     late = statuses(stored) == Status.TIMEOUT
     np.testing.assert_array_equal(asked.runs.costs[late], 1)
     np.testing.assert_array_equal(asked.runs.costs[~late], stored.costs[~late])
+    cut = load("kissat", cutoff=0.25).runs
+    slow = late | (stored.costs > 0.25)
+    assert (cut.cutoff, cut.high) == (0.25, 2.5)
+    np.testing.assert_array_equal(cut.costs, np.where(slow, 2.5, stored.costs))
+    np.testing.assert_array_equal(statuses(cut) == Status.TIMEOUT, slow)
     for wrong in ({"cutoff": 3.0}, {"high": 100.0}, {"objective": "time"}, {"maximise": True}):
         with pytest.raises(InputError):
             load("kissat", **wrong)

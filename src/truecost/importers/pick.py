@@ -20,8 +20,6 @@ FORMATS = (
 )  # fmt: skip
 START = 1 << 16
 SQLITE = b"SQLite format 3\0"
-# What a journal of truecost has and a storage of Optuna does not.
-JOURNAL_TABLES = (b"CREATE TABLE events", b"CREATE TABLE runs")
 # Formats that are not read, by what stands at the beginning, and what to do instead. Pickles come
 # with the name of the class they hold, and are never opened: they can run anything.
 UNREAD = {
@@ -136,7 +134,9 @@ def _of_path(path: Path, reading: Reading) -> Log:
         from truecost.journal.journal import Journal
 
         with Journal.read(path) as journal:
-            return changed(journal.log(), reading)
+            # It has the times themselves, for any penalty and any lower cutoff.
+            log = journal.log(par=reading.par, cutoff=reading.cutoff)
+        return changed(log, replace(reading, par=None, cutoff=None))
     if kind in ("table", "wide"):
         from truecost.importers import frame
 
@@ -202,7 +202,9 @@ def _format_of(path: Path) -> str:
     if start and not content:
         raise InputError("It is packed and cannot be unpacked. Copy it again.")
     if start.startswith(SQLITE):
-        return "journal" if _is_journal(path) else "optuna"
+        from truecost.journal.store import is_journal
+
+        return "journal" if is_journal(path) else "optuna"
     if content[:5] in MAGIC:
         return "irace"
     if start.startswith(npy.START):
@@ -255,13 +257,6 @@ def _format_of_folder(path: Path) -> str:
         "The folder has no runhistory.json (SMAC3), algorithm_runs.arff (ASlib), PM.npy or results "
         "of BenchExec. Name the file with the runs."
     )
-
-
-def _is_journal(path: Path) -> bool:
-    """Whether an SQLite file is a journal of truecost, as its first pages say."""
-    with path.open("rb") as file:
-        pages = file.read(1 << 20)
-    return all(table in pages for table in JOURNAL_TABLES)
 
 
 def _of_table(table: Any, reading: Reading, name: str) -> Log:

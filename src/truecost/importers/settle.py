@@ -13,7 +13,7 @@ from truecost.importers.recorded import charge, turned
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
-from truecost.runs import NO_STATUS, Caveat
+from truecost.runs import NO_STATUS, Caveat, Status
 
 
 def of_array(source: Any, reading: Reading) -> Log:
@@ -73,27 +73,41 @@ def changed(log: Log, reading: Reading) -> Log:
 
 
 def _with_penalty(log: Log, cutoff: float, par: float, reading: Reading) -> Log:
-    """The log of running times with another penalty of failed runs."""
+    """The log of running times with another penalty of failed runs, or a lower cutoff."""
     wanted = par if reading.par is None else reading.par
+    lower = cutoff if reading.cutoff is None else reading.cutoff
     ends = (reading.low, reading.high)
-    if reading.cutoff not in (None, cutoff) or ends not in ((None, None), (0.0, wanted * cutoff)):
+    if lower > cutoff or ends not in ((None, None), (0.0, wanted * lower)):
         raise InputError(
-            f"These runs have the cutoff {cutoff:g} s. Leave out --cutoff, --low and --high; --par "
-            "changes the penalty."
+            f"These runs were stopped after {cutoff:g} s. Leave out --low and --high, and give a "
+            f"--cutoff of at most {cutoff:g}."
         )
-    if wanted == par:
+    if (wanted, lower) == (par, cutoff):
         return log
     parts = {
-        name: part.replace(
-            costs=np.where(part.failed, wanted * cutoff, part.costs),
-            par=wanted,
-            low=0.0,
-            high=wanted * cutoff,
-        )
+        name: _cut(part, lower, wanted)
         for name, part in (("runs", log.runs), ("test", log.test))
         if part is not None
     }
     return log.replace(**parts, cost_unit=f"PAR{wanted:g} s")
+
+
+def _cut(matrix: CostMatrix, cutoff: float, par: float) -> CostMatrix:
+    """Running times as if they had been stopped at a lower cutoff."""
+    failed, censored = matrix.failed, matrix.censored
+    late = ~failed & np.where(censored, matrix.costs >= cutoff, matrix.costs > cutoff)
+    statuses = matrix.statuses
+    if late.any():
+        known = np.full(matrix.costs.shape, NO_STATUS) if statuses is None else statuses
+        statuses = np.where(late, Status.TIMEOUT, known)
+    return matrix.replace(
+        costs=np.where(failed | late, par * cutoff, matrix.costs),
+        statuses=statuses,
+        cutoff=cutoff,
+        par=par,
+        low=0.0,
+        high=par * cutoff,
+    )
 
 
 def _recharged(matrix: CostMatrix, reading: Reading) -> Log:
