@@ -41,12 +41,12 @@ from truecost.stats.random import Rng, generator
 # and of looks after every unit.
 CELLS, FINE_CELLS = 40, 160
 # Orders averaged in one look, up to so many units; about as much work with more units.
-ORDERS, ORDERS_UP_TO = 40, 200
+ORDERS, FEWEST_ORDERS, ORDERS_UP_TO = 40, 8, 300
 # Each order bets for so many times 1/δ: what is above 1/δ is what the average needs. More makes a
 # verdict depend less on the orders, less makes the limits of a mean tighter.
 STOP, STOP_BALANCED = 1.5, 2.5
-# Cells scanned at once, and rounds between two looks at which of them are decided.
-BLOCK, ROUNDS = 48, 8
+# Games played at once in a scan, and rounds between two looks at which cells are decided.
+GAMES, ROUNDS = 2000, 8
 # The largest part of its capital that a plug-in bet may lose in a round.
 SHARE = 0.75
 # Part of the capital that goes into the sequence, where every unit is looked at.
@@ -184,7 +184,7 @@ def _seeded_orders(units: int, seed: int) -> IntArray:
 
 
 def _draw_orders(units: int, rng: np.random.Generator) -> IntArray:
-    number = ORDERS if units <= ORDERS_UP_TO else max(4, ORDERS * ORDERS_UP_TO // units)
+    number = max(FEWEST_ORDERS, min(ORDERS, ORDERS * ORDERS_UP_TO // max(units, 1)))
     return rng.permuted(np.tile(np.arange(units), (number, 1)), axis=1)
 
 
@@ -274,11 +274,13 @@ def proves_above(
 ) -> bool:
     """Whether the mean is proven to be above `value`: `lower` deciding there reaches it."""
     values = _checked(x, delta)
-    if not values.size or not values.mean() > value:
+    if not values.size:
         return False
     if watched:
         how = {"planned": planned, "watched": True, "balanced": balanced, "decide": value}
         return lower(values, delta, **how) >= value  # type: ignore[arg-type]
+    if not values.mean() > value:
+        return False
     look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
     ends = cell_ends(values.size, CELLS, value)
     ends = ends[ends <= value]
@@ -290,8 +292,9 @@ def scan(look: OneLook, ends: FloatArray) -> int:
     """The first cell from 0 that is not rejected whole; the number of cells if all are. One that
     ends at 1 never is.
     """
-    for start in range(0, ends.size, BLOCK):
-        rejected = look.rejects(ends[start : start + BLOCK])
+    size = GAMES // len(look.orders)
+    for start in range(0, ends.size, size):
+        rejected = look.rejects(ends[start : start + size])
         if not rejected.all():
             return start + int(rejected.argmin())
     return ends.size
