@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from truecost.errors import InputError, prefixed
+from truecost.matrix.families import families_of
 from truecost.running.tables import InstanceTable
 from truecost.runs import Instance
 
-# The extra column with the family of an instance, and the families that are folders.
-FAMILY, FOLDER = "family", "folder"
+# The extra column with the family of an instance.
+FAMILY = "family"
 
 
 def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
@@ -70,14 +71,12 @@ def _check_names(instances: Sequence[Instance]) -> None:
 
 def _with_families(instances: list[Instance], table: InstanceTable, folder: Path) -> list[Instance]:
     """The instances, with their families among their extra columns."""
-    from truecost.matrix.families import families_of
-
     named = table.families or ""
     if all(named in instance.extras for instance in instances):
         labels = [instance.extras[named] for instance in instances]
     else:
         mapping = folder / named
-        how = mapping if named != FOLDER and mapping.is_file() else named
+        how = mapping if mapping.is_file() else named
         with prefixed("instances.families"):
             labels = list(families_of([instance.name for instance in instances], how))
     return [

@@ -64,8 +64,9 @@ class SpaceTable(TomlTable):
 
 
 class InstanceTable(TomlTable):
-    """Exactly one of the first four; `families` says which instances belong together: "folder", a
-    csv file with instance and family, a column of `file`, or a regular expression over the names.
+    """Exactly one of the first four; `families` says which instances belong together: "folder",
+    "prefix" (letters that names begin with), a csv file with instance and family, or a column of
+    `file`.
     """
 
     glob: str | None = None
