@@ -3,7 +3,9 @@
 import json
 import math
 import subprocess
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
@@ -19,7 +21,7 @@ from truecost.errors import InputError
 from truecost.running._call import parameters
 from truecost.running.execute import Caller, by_hand, execute, version_of
 from truecost.running.scenario import Scenario
-from truecost.running.slots import Slot
+from truecost.running.slots import LostSlotError, Slot
 from truecost.running.targets.irace import identifier_of, read_line
 from truecost.running.targets.wrapper import LINE, parse
 from truecost.runs import Instance, Outcome, Status
@@ -463,6 +465,19 @@ def test_a_loaded_function_that_is_killed_is_loaded_again(slot: Slot, tmp_path: 
     scenario = function(tmp_path)
     values = [run(slot, scenario, seed).value for seed in (1, 5, 8, 5, 9)]
     assert values == [1, 5, 8, 5, 9]
+
+
+def test_loading_can_be_interrupted(tmp_path: Path) -> None:
+    """After Ctrl-C, a function that takes long to load would be waited for."""
+    before = f"open({str(tmp_path / 'loading')!r}, 'w')\nimport time\ntime.sleep(1e6)\n"
+    scenario = function(tmp_path, before=before)
+    with Slot() as slot, ThreadPoolExecutor(1) as threads:
+        lost = threads.submit(run, slot, scenario)
+        while not (tmp_path / "loading").exists():
+            time.sleep(0.01)
+        slot.stop()
+        with pytest.raises(LostSlotError):
+            lost.result(timeout=50)
 
 
 def test_functions_that_cannot_be_loaded_say_why(slot: Slot, tmp_path: Path) -> None:

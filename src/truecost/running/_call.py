@@ -13,20 +13,22 @@ calls the function in a process of its own.
 
 from __future__ import annotations
 
+# All before the forks that need them.
+import ctypes
 import importlib.util
+import inspect
 import json
 import os
+import socket
 import sys
+import threading
 import time
 
-TYPE_CHECKING = False  # importing typing takes longer than a run
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
     from typing import Any
 
-# The flag of a function's code that it has a parameter like **rest.
-VAR_KEYWORDS = 0x08
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 
 
@@ -37,11 +39,7 @@ def main() -> None:
     if payload != "--loaded":
         call(function, payload)
         return
-    import inspect  # noqa: F401 - before the forks that may need it
-    import socket
-
-    threading = sys.modules.get("threading")
-    if threading is None or threading.active_count() == 1:
+    if threading.active_count() == 1:
         serve(function, socket.socket(fileno=int(rest[0])))
     # With threads of its own it cannot be forked safely: it ends, and is loaded for every run.
 
@@ -96,13 +94,6 @@ def check(function: Callable[..., Any], instance: str, output: str) -> None:
 
 def parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
     """The names of its parameters, and whether it takes any other by name."""
-    if type(function) is type(main) and not {"__wrapped__", "__signature__"} & set(vars(function)):
-        code = function.__code__
-        number = code.co_argcount + code.co_kwonlyargcount
-        return set(code.co_varnames[:number]), bool(code.co_flags & VAR_KEYWORDS)
-    # Methods, classes and decorated functions; inspect takes longer to import than Python to start.
-    import inspect
-
     known = inspect.signature(function).parameters.values()
     kinds = {parameter.name: parameter.kind for parameter in known}
     rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -111,9 +102,6 @@ def parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
 
 def serve(function: Callable[..., Any], requests: socket.socket) -> None:
     """Call it whenever a message asks for it, until the other side closes."""
-    import ctypes
-    import socket
-
     die_with = ctypes.CDLL(None).prctl
     requests.send(b"ready")
     while True:

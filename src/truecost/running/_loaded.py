@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 
@@ -28,14 +29,19 @@ class Loaded:
     def __init__(self, words: list[str], environment: dict[str, str], folder: str) -> None:
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.requests.settimeout(LOADING)
+        # Whoever asked for the run may go away meanwhile.
+        poll = select.poll()
+        poll.register(0, select.POLLRDHUP)
+        poll.register(self.requests, select.POLLIN)
         self.pid = os.fork()
         if self.pid == 0:
             self._become([*words, "--loaded", str(theirs.fileno())], environment, folder, theirs)
         theirs.close()
         # A function that cannot be loaded or forked is called in a new process for every run.
+        answered = self.requests.fileno() in dict(poll.poll(1000 * LOADING))
         self.usable = False
         with contextlib.suppress(OSError):
-            self.usable = self.requests.recv(16) == b"ready"
+            self.usable = answered and self.requests.recv(16) == b"ready"
         if not self.usable:
             self.end()
 
