@@ -423,6 +423,58 @@ def nested(seed: int = 0) -> Target:
     return Target("nested", draw.space, surface, 0.25, "45 parameters on three levels")
 
 
+class RareTimeouts(Target):
+    """A target some of whose runs get stuck, with a probability of their own."""
+
+    def __init__(self, *given: Any, stuck: Callable[[Point], float]) -> None:
+        super().__init__(*given)
+        self._stuck = stuck
+
+    def _chance(self, configuration: Configuration) -> float:
+        return self._stuck(self.coding(configuration.values))
+
+    def cost(self, configuration: Configuration, instance: int, seed: int) -> float:
+        """Of one run, which may get stuck."""
+        key = [zlib.crc32(configuration.name.encode()), instance, seed, 1]
+        if np.random.default_rng(key).random() < self._chance(configuration):
+            return HIGH
+        return super().cost(configuration, instance, seed)
+
+    def true_cost(self, configuration: Configuration) -> float:
+        """The expected cost of a run."""
+        chance = self._chance(configuration)
+        return (1 - chance) * super().true_cost(configuration) + chance * HIGH
+
+
+def rare(seed: int = 0) -> Target:
+    """Like LKH on its example: the default is good, a wrong category ruins everything, and what
+    is left of the cost are rare timeouts.
+    """
+    draw = _Drawn("lkh", seed, kind=10)
+    categorical = np.flatnonzero(draw.coding.categorical)
+    gates = draw.rng.choice(categorical, 3, replace=False)
+    right = {int(gate): int(draw.default.choice[gate]) for gate in gates}
+    bad = {
+        gate: int(draw.rng.choice([c for c in range(draw.coding.choices[gate]) if c != good]))
+        for gate, good in right.items()
+    }
+    draw.best = np.clip(draw.default.scaled + draw.rng.normal(0, 0.3, draw.size), 0, 1)
+    for effect, choice in zip(draw.effects, draw.default.choice, strict=True):
+        effect[choice] = min(effect[choice], 0.3)
+    others = draw.rng.gamma(0.5, 1.0, draw.size)
+
+    def surface(point: Point) -> FloatArray:
+        ruined = sum(point.choice[gate] == choice for gate, choice in bad.items())
+        level = -0.6 + 0.8 * float(draw.weights @ draw.loss(point)) + 1.2 * ruined
+        return np.asarray(level + 0.15 * draw.difficulty + 0.1 * draw.interaction(point))
+
+    def stuck(point: Point) -> float:
+        return 0.08 * float(others @ draw.loss(point) / others.sum())
+
+    about = "the default good, rare timeouts, LKH's space"
+    return RareTimeouts("rare", draw.space, surface, 0.15, about, stuck=stuck)
+
+
 TARGETS: dict[str, Callable[[int], Target]] = {
     "smooth": smooth,
     "needle": needle,
@@ -432,4 +484,5 @@ TARGETS: dict[str, Callable[[int], Target]] = {
     "classes": classes,
     "nested": nested,
     "sparse": sparse,
+    "rare": rare,
 }
