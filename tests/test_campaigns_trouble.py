@@ -121,7 +121,7 @@ def test_an_aborted_run_cancels_what_has_not_started(tmp_path: Path) -> None:
         return tools.outcome(0.1, Status.ABORTED if aborts else Status.SOLVED, detail="stop")
 
     pool = tools.Pool(work, workers=4)
-    with pytest.raises(InputError, match=r"asked to stop: .* \(stop\).*The same command continues"):
+    with pytest.raises(InputError, match=r"asked to stop .* \(stop\).*the same command continues"):
         gather(scenario, tmp_path / "g.db", **SIZE, pool=pool)
     # Four more had started; the others of the eight that were submitted had not.
     assert len(made) == 6 + 4

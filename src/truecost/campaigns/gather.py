@@ -151,7 +151,8 @@ def announce(
     table = None
     if is_journal(journal):
         with Journal.read(journal) as book:
-            before, table = _recorded(book), book.table()
+            if book.kind == "gather":
+                before, table = _recorded(book), book.table()
     design = _design(scenario, before, configurations, instances, runs)
     if table is not None:
         done = design.size - int(design.missing(table).sum())

@@ -42,8 +42,8 @@ def none_came_through(scenario: "Scenario", failed: "list[Finished]") -> str:
     )
     line = _by_hand(scenario, most[0][1][0])
     return (
-        f"The first {counted(len(failed), 'run')} all failed: {reasons}. {line}"
-        f"Correct the scenario and {AGAIN}. If this is how the solver behaves, add --keep-going."
+        f"The first {counted(len(failed), 'run')} all failed: {reasons}. Correct the scenario and "
+        f"{AGAIN}. If this is how the solver behaves, add --keep-going. {line}"
     )
 
 
@@ -61,9 +61,9 @@ def cost_outside(scenario: "Scenario", run: "Finished", gathered: bool) -> str:
 def was_aborted(scenario: "Scenario", run: "Finished") -> str:
     """What to say about a run that asked to stop the campaign."""
     return (
-        f"The target asked to stop: configuration {run.task.configuration.name} on instance "
-        f"{run.task.instance.name!r} ({run.outcome.detail or 'no reason given'}). "
-        f"{_by_hand(scenario, run)}The same command continues."
+        f"A run asked to stop the campaign: configuration {run.task.configuration.name} on "
+        f"instance {run.task.instance.name!r} ({run.outcome.detail or 'no reason given'}). Correct "
+        f"the cause; the same command continues. {_by_hand(scenario, run)}"
     )
 
 
@@ -75,5 +75,5 @@ def _by_hand(scenario: "Scenario", run: "Finished") -> str:
     try:
         line = by_hand(Caller(scenario), task.configuration, task.instance, task.seed, run.outcome)
     except InputError:  # the solver is on other machines only
-        return "Try it by hand where it ran. "
-    return f"Try by hand: {line} . "
+        return "Try a run by hand where the solver is."
+    return f"Try by hand: {line}"
