@@ -60,10 +60,10 @@ def test_statements_hold_where_over_tuning_was_planted(way: str) -> None:
     rng, question = np.random.default_rng(1), Question(delta=DELTA)
     missed = alarms = lucky = 0
     for _ in range(REPETITIONS):
-        log = listed(rare(rng, 12, 20))
+        log = listed(rare(rng, 8, 20))
         if way == "test":
             best = int(log.runs.costs.mean(axis=(1, 2)).argmin())
-            fresh = named(rare(rng, 12, 20), prefix="t")
+            fresh = named(rare(rng, 8, 20), prefix="t")
             log = log.replace(adaptive=True, test=fresh, incumbent=f"c{best}")
         found = assess(log, question)
         mean = found.statement("mean")

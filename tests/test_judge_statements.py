@@ -110,6 +110,10 @@ def test_per_cent_only_where_it_means_something() -> None:
     assert relative_change(1.5, 2) == pytest.approx(-0.25)
     for new, old in ((1.0, 0.0), (1.0, -2.0), (-1.0, 2.0), (1.0, 1e-9), (math.nan, 1.0)):
         assert relative_change(new, old) is None
+    for low, change in ((0, True), (-1, False), (-math.inf, True)):
+        same = judge([[0.5, 0.5], [0.4, 0.4]], low=low, high=math.inf if low < -1 else 1).same
+        assert same is not None
+        assert (same.change is not None) == change
 
 
 def test_a_refused_log_still_has_the_block() -> None:

@@ -126,6 +126,8 @@ class SameInstances:
         The share of runs won, with its limits; None where no statement is possible.
     solved_both, solved_only_winner, solved_only_default, solved_neither
         Pairs of runs by who solved; None where runs cannot fail.
+    positive
+        Whether no cost can be negative, so that per cent mean something.
     time_ratio
         The default's total time over the winner's on pairs that both solved; None where costs are
         not running times or there is no such pair.
@@ -149,6 +151,7 @@ class SameInstances:
     solved_only_default: int | None = None
     solved_neither: int | None = None
     time_ratio: float | None = None
+    positive: bool = True
 
     @property
     def runs(self) -> int:
@@ -160,7 +163,7 @@ class SameInstances:
         """The winner's cost relative to the default's, −0.15 for 15 % less; None where costs may be
         negative or are near 0.
         """
-        return relative_change(self.winner_cost, self.default_cost)
+        return relative_change(self.winner_cost, self.default_cost) if self.positive else None
 
 
 def relative_change(new: float, old: float) -> float | None:

@@ -383,5 +383,7 @@ def same_instances(pair: Pair, difference: Statement, wins: Statement | None) ->
         lost=int((there & (costs[0] > costs[1])).sum()),
         wins=wins,
         time_ratio=ratio,
+        # Of an unknown range nobody knows; costs that were negative settle it.
+        positive=not (-math.inf < pair.scale.low < 0) and not min(map(np.nanmin, costs)) < 0,
         **solved,
     )
