@@ -246,7 +246,9 @@ def _metric(log: Log, bound: float | None) -> list[str]:
     if not np.isfinite(matrix.high):
         most = float(np.nanmax(np.abs(matrix.costs))) * FAILED
         lines += [
-            "# What a run that fails costs; the log does not say the most a run can cost.",
+            "# The least and the most a run can cost, which the log does not say: add",
+            "# low and high. Without them validate can only compare runs won (--primary wins).",
+            "# What a run that fails costs:",
             f"failed = {most or 1.0:g}",
         ]
     return ['kind = "value"', *lines]
