@@ -73,7 +73,7 @@ def sentence(assessment: "Assessment") -> str:
             f"(betting confidence bounds, each with error probability {delta})."
         )
     if evidence.candidates > 1:
-        lines.append(f"These error probabilities include a correction for {evidence.rivals:,}.")
+        lines.append(f"Because of the list it is divided by {evidence.rivals:,} (Bonferroni).")
     if evidence.watched:
         lines.append("The bounds are valid under early stopping.")
     if difference.approximate is not None:

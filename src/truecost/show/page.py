@@ -16,10 +16,11 @@ from truecost.errors import counted
 from truecost.show import latex, sections
 from truecost.show.glossary import TERMS
 from truecost.show.next_steps import next_steps
-from truecost.show.numbers import number, percent
+from truecost.show.numbers import number, percent, visible
 from truecost.show.verdict import NAMES, Names, block, is_time, mean_of, over_tuned
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.axes import Axes
 
     from truecost.judge.assessment import Assessment
@@ -52,20 +53,25 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    said = block(assessment, names)
     script = (_FOLDER / "sort.js").read_text()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(
         loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined,
     )  # fmt: skip
+    # Beside the answer, where the answer depends on it.
+    condition = visible(assessment.condition or "") if assessment.grade == "better" else ""
+    environment.filters["prose"] = _prose
     return environment.get_template("page.html.j2").render(
         title=title or sections.title(assessment),
         size=sections.size(assessment.log),
-        said=block(assessment, names),
+        said=said,
         steps=next_steps(assessment),
         statements=sections.statements(assessment, names),
         ladder=sections.ladder(assessment),
-        caveats=sections.caveats(assessment),
+        condition=condition,
+        caveats=[line for line in sections.caveats(assessment) if line != condition],
         assumptions=sections.assumptions(assessment, names),
         parameters=sections.parameters(assessment),
         best=sections.best_set(assessment),
@@ -83,6 +89,14 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
         script=script,
         digest=f"sha256-{digest}",
     )
+
+
+def _prose(text: str) -> "Markup":
+    """Return a sentence whose options are not broken and whose commands look like commands."""
+    from markupsafe import Markup, escape
+
+    safe = re.sub(r"(?<!\S)--[\w-]+", r'<span class="whole">\g<0></span>', str(escape(text)))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", safe))  # noqa: S704 - escaped above
 
 
 def _pictures(assessment: "Assessment") -> dict[str, Picture]:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import Refusal, counted
@@ -43,7 +44,7 @@ class Table:
 def title(assessment: "Assessment") -> str:
     """Return what the report is about."""
     log, winner = assessment.log, label(assessment.winner)
-    name = short(log.path or log.tool)
+    name = short(PurePath(log.path).name or log.tool)
     if assessment.default in (None, assessment.winner):
         return f"{name}: configuration {winner}"
     return f"{name}: configuration {winner} against {label(assessment.default or '')}"
@@ -249,16 +250,16 @@ ASSUMED_BASIS = {
     "of the instances that matter.",
     "fixed before": "{Winner} was fixed before these runs, and the instances are a random sample "
     "of those that matter.",
-    "list": "All {candidates:,} configurations were fixed before the first run; δ is divided by "
-    "{rivals:,}. The instances are a random sample of those that matter.",
+    "list": "All {candidates:,} configurations were fixed before the first run; the allowed error "
+    "is divided by {rivals:,}. The instances are a random sample of those that matter.",
 }
 ASSUMED_UNIT = {
     "family": "Families were sampled independently, and each counts equally.",
     "seed": "The statements hold for this instance only, with new seeds.",
 }
 ASSUMED_LOOKS = {
-    True: "The limits stay valid however often the results were looked at.",
-    False: "The results are looked at once.",
+    True: "The limits stay valid however often the results are looked at.",
+    False: "The results are looked at once: no runs are added until the answer is liked.",
 }
 
 

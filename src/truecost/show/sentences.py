@@ -103,15 +103,15 @@ MIXED: Final[dict[tuple[str, str], str]] = {
 
 # The second sentence, on the runs won; "it" is whom the headline begins with.
 WINS: Final[dict[str, str]] = {
-    "better": "It won {won} of {runs} runs, and wins at least {least} of new runs ({level}).",
-    "undecided": "It won {won} of {runs} runs: no difference proven.",
-    "worse": "It won {won} of {runs} runs, and wins at most {most} of new runs ({level}).",
-    "not testable": "It won {won} of {runs} runs.",
+    "better": "It won {won} of {runs}, and wins at least {least} of new runs ({level}).",
+    "undecided": "It won {won} of {runs}: no difference proven.",
+    "worse": "It won {won} of {runs}, and wins at most {most} of new runs ({level}).",
+    "not testable": "It won {won} of {runs}.",
 }
 
 # What training made it look like.
 TRAINING: Final[dict[str, str]] = {
-    "list": "In training {winner} looks {error} better than it is (over-tuning).",
+    "list": "Training flattered {winner} by {error} (over-tuning).",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
     "search": "On the {instances} training instances of both the difference was {difference}; "

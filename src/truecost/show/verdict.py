@@ -285,8 +285,7 @@ def _second(assessment: "Assessment", names: Names) -> str:
     same, wins = assessment.same, assessment.same.wins
     return sentences.WINS["not testable" if wins is None else wins.grade].format(
         won=f"{same.won:,}",
-        lost=f"{same.lost:,}",
-        runs=f"{same.runs:,}",
+        runs=counted(same.runs, "run") + (f" ({same.tied:,} tied)" if same.tied else ""),
         least=share_at_least(0.0 if wins is None else wins.lower),
         most=share_at_most(1.0 if wins is None else wins.upper),
         **_fields(assessment, names),
@@ -309,7 +308,8 @@ def _rows(assessment: "Assessment", same: "SameInstances", names: Names) -> list
         rows.append((f"approximate, {level}", between(difference, guaranteed=False)))
     if assessment.question.primary == "wins":
         # Otherwise the second sentence says so.
-        rows.append(("runs won", f"{same.won:,} of {same.runs:,}"))
+        tied = f", {same.tied:,} tied" if same.tied else ""
+        rows.append(("runs won", f"{same.won:,} of {same.runs:,}{tied}"))
     if same.solved_both is not None:
         # Nothing failed: nothing to tell.
         apart = (same.solved_only_winner or 0) + (same.solved_only_default or 0)

@@ -72,7 +72,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     ax.spines["left"].set_visible(False)
     unit = " (s)" if is_time(assessment) else ""
     ax.set_xlabel(f"difference in {mean_of(assessment)}{unit}", parse_math=False)
-    few_ticks(ax)
+    few_ticks(ax, "x")
     _wins_bar(ax, same.won, same.tied, same.lost)
     handles, labels = ax.get_legend_handles_labels()
     if handles:
@@ -172,7 +172,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     if log_if_wide(ends):
         ax.set_xscale("log")
         plain_ticks(ax, "x")
-    few_ticks(ax, 6)
+    few_ticks(ax, "x")
     ax.set_ylim(0, 1.02)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     ax.grid(axis="y")
@@ -215,6 +215,6 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10)
     ax.invert_yaxis()
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x", color=LINE)
-    ax.locator_params(axis="x", nbins=5)
+    few_ticks(ax, "x")
     ax.set_xlabel(f"added to the difference of {signed(number(float(parts.sum())))}")
     return ax

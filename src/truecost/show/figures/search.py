@@ -21,7 +21,7 @@ from truecost.show.figures.style import (
     log_if_wide,
     plain_ticks,
 )
-from truecost.show.numbers import label, number
+from truecost.show.numbers import label, number, short
 from truecost.show.verdict import is_time, mean_of, unit_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def incumbents(assessment: "Assessment", ax: "Axes | None" = None, *, test: bool
     ax.set_xlabel("training runs" if counted else "place in the search")
     ax.set_ylabel(f"{mean_of(assessment)}, {'test' if test else 'training'}", parse_math=False)
     ax.grid(axis="y")
-    few_ticks(ax, 6)
+    few_ticks(ax)
     return ax
 
 
@@ -127,16 +127,19 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
     roles = {assessment.winner: "winner ", assessment.default: "default "}
     ax.set_yticks(
         range(len(rows)),
-        [f"{roles.get(row.configuration, '')}{label(row.configuration)}" for row in rows],
+        [
+            f"{roles.get(row.configuration, '')}{short(label(row.configuration), 24)}"
+            for row in rows
+        ],
         parse_math=False,
     )
     ax.invert_yaxis()
-    ax.locator_params(axis="x", nbins=5)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color=LINE)
     ax.set_xlabel(f"{mean_of(assessment)}, training", parse_math=False)
+    few_ticks(ax, "x")
     if known:
-        legend(ax)
+        legend(ax, right=True)
     return ax
 
 
@@ -178,6 +181,8 @@ def matrix(assessment: "Assessment", ax: "Axes | None" = None, most: int = 500) 
     bar.set_label(f"{mean_of(assessment)}{f' ({unit})' if unit else ''}", parse_math=False)
     if isinstance(norm, LogNorm):
         plain_ticks(bar.ax, "y")
+    else:
+        few_ticks(bar.ax, "y")
     return ax
 
 
@@ -216,10 +221,10 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.set_yticks([row for row, *_ in rows], [text for _, _, text, _, _ in rows])
     ax.set_ylim(-0.6, 1.8)
     ax.margins(x=0.15)
-    ax.locator_params(axis="x", nbins=5)
+    few_ticks(ax, "x")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     unit = " (s)" if is_time(assessment) else ""
-    what = f"{mean_of(assessment)}{unit}; dashed: default"
+    what = f"{mean_of(assessment)}{unit}{'; dashed: default' if others else ''}"
     ax.set_xlabel(what, parse_math=False)
     return ax

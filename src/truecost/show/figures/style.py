@@ -98,13 +98,14 @@ def axes_of(ax: "Axes | None", size: tuple[float, float] = SIZE) -> "Axes":
     return ax
 
 
-def legend(ax: "Axes", columns: int = 2) -> None:
-    """Put the legend above the axes, where it hides nothing."""
+def legend(ax: "Axes", columns: int = 2, *, right: bool = False) -> None:
+    """Put the legend above the axes, where it hides nothing; `right`: over long labels."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
         ax.legend(
-            handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns,
-            frameon=False, borderaxespad=0.2, handlelength=1.6, columnspacing=1.2,
+            handles, labels, loc="lower right" if right else "lower left",
+            bbox_to_anchor=(float(right), 1.0), ncols=columns, frameon=False,
+            borderaxespad=0.2, handlelength=1.6, columnspacing=1.2,
             handletextpad=0.5, borderpad=0.1,
         )  # fmt: skip
 
@@ -115,12 +116,24 @@ def log_if_wide(values: Iterable[float]) -> bool:
     return bool(known) and min(known) > 0 and max(known) > 5 * min(known)
 
 
-def few_ticks(ax: "Axes", number: int = 5) -> None:
-    """Keep the labels of linear axes apart; small numbers are long."""
-    if ax.get_xscale() == "linear":
-        ax.locator_params(axis="x", nbins=number)
-    if ax.get_yscale() == "linear":
-        ax.locator_params(axis="y", nbins=number)
+def few_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
+    """Keep the labels of linear axes apart: 33,000,000 is long, and 3.3 with 1e7 in a corner is
+    overlooked.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    for name, axis, limits, scale in (
+        ("x", ax.xaxis, ax.get_xlim(), ax.get_xscale()),
+        ("y", ax.yaxis, ax.get_ylim(), ax.get_yscale()),
+    ):
+        if name in which and scale == "linear":
+            number = 4 if max(map(abs, limits)) >= 1e5 else 5
+            axis.set_major_locator(MaxNLocator(number, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_formatter(FuncFormatter(_tick))
+
+
+def _tick(value: float, _: object = None) -> str:
+    return f"{value:,.10g}".replace("-", "−")
 
 
 def plain_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
@@ -131,7 +144,7 @@ def plain_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
     low, high = sorted(axis.get_view_interval())
     narrow = low > 0 and high < 30 * low
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_major_formatter(FuncFormatter(_tick))
     axis.set_minor_formatter(NullFormatter())
 
 
