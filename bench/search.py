@@ -34,7 +34,7 @@ from scipy import stats
 
 from bench.targets import CUTOFF, TARGETS, TRAINING, Target
 from truecost.campaigns.race import Grid
-from truecost.campaigns.search import Run, Search
+from truecost.campaigns.schedule import Run, Search
 from truecost.space.space import Configuration, Space
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecost.campaigns.race import Cell, Grid
-from truecost.campaigns.search import Run, Search
+from truecost.campaigns.schedule import Run, Search
 from truecost.space.space import Configuration, Space
 
 SPACE = Space.parse("a [0,1] [0.9]\nb [1,1000] [500]il\nc {x,y,z} [z]\nd [0,1] [0.1]\n")

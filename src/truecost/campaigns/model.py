@@ -14,6 +14,7 @@ sampling): the more the model knows, the closer it keeps to what is good.
 import math
 from contextlib import AbstractContextManager
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.special import ndtri
 from threadpoolctl import ThreadpoolController
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.campaigns.race import Grid, Place
 from truecost.campaigns.tried import RunTable, Tried
 from truecost.space.space import ATTEMPTS, Configuration, Space
 
@@ -32,8 +34,10 @@ REACH, FADING = 0.4, 3.0
 STEPS, RELEARNT = 20, (0, 5, 10)
 # Parameters with a smaller share of the variance are left out of predictions.
 NEGLIGIBLE = 2e-3
-# What the model learns from: this power of costs. Rankings of few runs use the second.
-POWER, RANKING_POWER = 0.25, 0.5
+# What the model learns from: this power of costs.
+POWER = 0.25
+# Rankings of few runs use this one, and shrink means as so many more average runs would.
+RANKING_POWER, SHRINK = 0.5, 2.0
 # Sweeps of alternating least squares.
 SWEEPS = 20
 JITTER = 1e-6  # keeps matrices regular
@@ -87,6 +91,20 @@ def effects(
         shared = np.bincount(column, scores - effect[owner]) / per_column
         effect = np.bincount(owner, scores - shared[column], minlength=configurations) / per_owner
     return np.asarray(effect)
+
+
+def promising(tried: Tried, grid: Grid, number: int) -> list[Place]:
+    """The best with fewer runs than the incumbent, by all runs so far, however few.
+
+    Their means are adjusted for difficult instances and shrunk, on a scale of roots.
+    """
+    runs = tried.table()
+    by_instance = RunTable(runs.place, runs.column // grid.runs, runs.cost)
+    effect = effects(by_instance, len(tried.costs), power=RANKING_POWER, shrink=SHRINK)
+    most = tried.count(tried.incumbent)
+    ranked = (Place(place) for place in np.argsort(effect, kind="stable").tolist())
+    chosen = (place for place in ranked if 0 < tried.count(place) < most and not tried.out[place])
+    return list(islice(chosen, number))
 
 
 class Surrogate:

@@ -37,6 +37,7 @@ from scipy.special import ndtr, stdtrit
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 
+HeatKind = Literal["race", "duel", "final"]
 # A configuration's index, in the order of entry; a run's index on the grid of instances × numbers.
 Place = NewType("Place", int)
 Cell = NewType("Cell", int)
@@ -157,7 +158,7 @@ class Heat:
         When it is over: its leader, who has to beat the defender, and why it ended.
     """
 
-    kind: Literal["race", "duel", "final"]
+    kind: HeatKind
     number: int
     order: list[Cell]
     instances: IntArray
@@ -204,6 +205,30 @@ class Heat:
         for place, starts in missing.items():
             if place not in stage.later:
                 self.queue.extend(starts)
+
+    def resume(self, known: Sequence[Mapping[Cell, float]], out: Sequence[bool]) -> None:
+        """Queue again what has not been run, after a restart."""
+        for place in self.costs:
+            self.extend(place, known[place])
+        self.contenders = [place for place in self.contenders if not out[place]]
+        if self.stage is not None:
+            racing, started = tuple(self.contenders), self.started
+            later = tuple(place for place in self.stage.later if place in racing)
+            self.begin(self.stage._replace(contenders=racing, later=later), known)
+            self.started = started
+
+    def affordable_stop(self, known: Sequence[Mapping[Cell, float]], runs: float) -> int:
+        """Up to which position so many runs bring all contenders."""
+        missing = [
+            sum(cell not in known[place] for place in self.contenders) for cell in self.order
+        ]
+        return int(np.searchsorted(np.cumsum(missing), runs, side="right"))
+
+    def halve(self) -> None:
+        """Keep the better half of the contenders, by their means at the level."""
+        look = Look(self.table(self.contenders, self.level), self.instances, self.contenders)
+        half = look.ranked[: -(-len(self.contenders) // 2)]
+        self.contenders = [self.contenders[row] for row in half.tolist()]
 
     def leader(self) -> Place | None:
         """The best at the level that all contenders have reached."""

@@ -1,0 +1,512 @@
+"""What a search runs next: it proposes configurations, races them in heats, and keeps the best.
+
+`Search` decides without doing anything: `next` says which run to start, `take` takes in what a run
+cost. It records what it decides as events; from these and the runs, `restore` rebuilds its state:
+
+* "heat": number, kind, grant, defender, members, new (proposals), order;
+* "proposal": heat, name, origin;
+* "stage": heat, contenders, stop, keep, later, challenger, started;
+* "over": heat, reason; "incumbent": name, runs.
+
+Configurations are given by their places, the order of proposals, except where it says name. A
+proposal is made when its first run starts. A heat decides when its own runs are done; workers that
+would wait meanwhile make runs of another heat, which is opened early. Random generators are seeded
+by (seed, number of events): a resumed search draws nothing twice, and need not go the way it would
+have gone.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from truecost.campaigns.model import Proposal, Proposer, promising
+from truecost.campaigns.race import (
+    FEW,
+    FIRST_TEST,
+    Cell,
+    Grid,
+    Heat,
+    HeatKind,
+    Place,
+    Stage,
+    Start,
+    affordable,
+    duel,
+    next_stage,
+    size_of_heat,
+)
+from truecost.campaigns.tried import Tried
+from truecost.matrix.log import Step
+from truecost.space.space import Configuration, Space
+
+# Workers per heat: one heat more may be open for as many.
+WORKERS_PER_HEAT = 4
+# How many dropped configurations get a second chance in a heat.
+SECOND_CHANCES = 5
+# The final: from how many workers, for how many, and its runs as a share of those before it.
+FINAL_WORKERS, FINALISTS, FINAL_SHARE = 9, 16, 0.15
+# The kinds of events.
+KINDS = ("heat", "proposal", "stage", "over", "incumbent")
+
+
+class Run(NamedTuple):
+    """A run to start: stop it when it costs more than the cap."""
+
+    place: Place
+    cell: Cell
+    cap: float = math.inf
+
+
+class Search:
+    """The decisions of a search.
+
+    Parameters
+    ----------
+    space, grid
+        What is searched, and the runs on training instances.
+    seed
+        Of proposals and orders.
+    workers
+        How many runs are made at a time.
+    low
+        The lowest possible cost; -inf if there is none.
+    capping
+        Whether a run can be stopped when it has cost too much, and no cost is below 0.
+    starts
+        Configurations to try first, after the default.
+    record
+        Takes every event, its kind and data.
+
+    Attributes
+    ----------
+    tried
+        Configurations and their runs.
+    reason
+        Why the last heat ended.
+    steps
+        The incumbent so far, after how many runs.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        grid: Grid,
+        *,
+        seed: int,
+        workers: int = 1,
+        low: float = 0.0,
+        capping: bool = False,
+        starts: Sequence[Configuration] = (),
+        record: Callable[[str, dict[str, Any]], Any] = lambda _kind, _data: None,
+        final: bool | None = None,
+    ) -> None:
+        self._space, self._grid, self._seed = space, grid, seed
+        self._workers, self._low, self._capping, self._record = workers, low, capping, record
+        self.tried = Tried()
+        self.reason = ""
+        self.steps: list[Step] = []
+        # What is proposed before anything is known, each of them once.
+        first = [space.default(), *(Configuration.of(start.values) for start in starts)]
+        self._first = {configuration.name: configuration for configuration in first}
+        self._proposer = Proposer(space, seed)
+        self._size, self._exhausted = space.size(), False
+        self._heats: list[Heat] = []
+        self._opened = self._decisions = 0
+        # Whether a heat has had a winner; before, there is no incumbent to defend its place.
+        self._has_incumbent = False
+        self._wants_final = workers >= FINAL_WORKERS if final is None else final
+        self._final_held = False
+        # Runs under way, and the heats that wait for each.
+        self._flying: dict[tuple[Place, Cell], list[Heat]] = {}
+        # The runs that the budget leaves, those under way taken off.
+        self._left = 0.0
+
+    @property
+    def incumbent(self) -> Configuration:
+        """The best configuration so far."""
+        if not self.tried.configurations:
+            return self._space.default()
+        return self.tried.configurations[self.tried.incumbent]
+
+    # ---- runs ------------------------------------------------------------------------------------
+
+    def next(self, left: float) -> Run | None:
+        """The next run to start; None while others must finish first, or when the search is over.
+
+        Parameters
+        ----------
+        left
+            How many runs the budget leaves, those under way included.
+        """
+        self._left = left - len(self._flying)
+        while self._left >= 1:
+            for heat in self._heats:
+                if (run := self._next_of(heat)) is not None:
+                    self._flying[run.place, run.cell] = [heat]
+                    heat.running += 1
+                    return run
+            idle = next((heat for heat in self._heats if heat.is_idle), None)
+            if idle is not None:
+                self._advance(idle)
+            elif not self._open():
+                break
+        if not self._flying:
+            self._close()
+        return None
+
+    def take(self, run: Run, cost: float, *, censored: bool = False) -> None:
+        """Take in the cost of a run; `censored`: it was stopped at its cap."""
+        self._note(run.place, run.cell, cost, censored=censored)
+        for heat in self._flying.pop((run.place, run.cell)):
+            heat.running -= 1
+            heat.under_way.discard(run.place)
+            if censored or not cost <= run.cap:
+                heat.drop(run.place)
+
+    def _note(self, place: Place, cell: Cell, cost: float, *, censored: bool) -> None:
+        tried = self.tried
+        unknown = censored or math.isnan(cost)
+        if not math.isnan(cost):
+            tried.note(place, cell, cost, censored=censored)
+        tried.out[place] |= unknown
+        for heat in self._heats:
+            if unknown:
+                heat.drop(place)
+            if place in heat.costs:
+                heat.extend(place, tried.costs[place])
+
+    def _next_of(self, heat: Heat) -> Run | None:
+        """The next run of a heat's stage."""
+        while heat.queue:
+            start = heat.queue.popleft()
+            if (run := self._startable(heat, start)) is not None:
+                return run
+        if heat.new:
+            if heat.free <= 0 and heat.running > len(heat.under_way):
+                return None  # the cap follows from the runs without one
+            return self._propose(heat)
+        if heat.running > len(heat.under_way):
+            return None
+        stop, limit = heat.stage.stop if heat.stage else 0, heat.limit()
+        for place in [place for place in heat.later if place not in heat.under_way]:
+            allowed = limit - heat.total(place)
+            if heat.count(place) >= stop:
+                heat.later.remove(place)
+            elif allowed <= 0:  # a run costs more than nothing
+                heat.drop(place)
+            else:
+                heat.under_way.add(place)
+                run = self._startable(heat, Start(place, heat.count(place), allowed))
+                if run is not None:
+                    return run
+        return None
+
+    def _startable(self, heat: Heat, start: Start) -> Run | None:
+        """A run, unless it is known, under way in another heat, or of no use."""
+        place, cell = start.place, heat.order[start.position]
+        if cell in self.tried.costs[place] or self.tried.out[place]:
+            return None
+        if (waiting := self._flying.get((place, cell))) is not None:
+            waiting.append(heat)
+            heat.running += 1
+            return None
+        return Run(place, cell, start.cap)
+
+    def _propose(self, heat: Heat) -> Run | None:
+        """The first run of a new configuration."""
+        tried = self.tried
+        configuration = next(
+            (c for name, c in self._first.items() if name not in tried.names), None
+        )
+        if configuration is not None:
+            point = self._space.points.encode([configuration.values])[0]
+            origin = "start" if tried.configurations else "default"
+            proposal: Proposal | None = Proposal(configuration, origin, point)
+        else:
+            spent = tried.made / max(tried.made + len(self._flying) + self._left, 1.0)
+            proposal = self._proposer.propose(
+                tried, decisions=self._decisions, spent=spent, lost=tried.incumbent == 0
+            )
+        if proposal is None:
+            self._exhausted, heat.new = True, 0
+            return None
+        name = proposal.configuration.name
+        self._decide("proposal", heat=heat.number, name=name, origin=proposal.origin)
+        place = tried.enter(*proposal)
+        cap = math.inf if heat.free > 0 else heat.limit()
+        heat.enter(place)
+        heat.new -= 1
+        heat.free -= 1
+        return Run(place, heat.order[0], cap)
+
+    # ---- stages ----------------------------------------------------------------------------------
+
+    def _advance(self, heat: Heat) -> None:
+        """Begin the next stage of a heat whose last one is done, or end it."""
+        if heat.stage is not None:
+            heat.level = heat.stage.stop
+        heat.contenders = [p for p in heat.contenders if heat.count(p) >= heat.level]
+        if heat.kind == "final":
+            self._advance_final(heat)
+            return
+        at_least = -(-self._workers // WORKERS_PER_HEAT)
+        left = self._left_for(heat)
+        if heat.challenger is None:
+            stage = next_stage(
+                heat, left=left, at_least=at_least, capping=self._capping, low=self._low
+            )
+            if isinstance(stage, Stage):
+                self._begin(heat, stage)
+                return
+            heat.reason, heat.challenger = stage, heat.leader()
+        winner = heat.challenger
+        if winner is not None and heat.defender is not None and winner != heat.defender:
+            outcome = duel(heat, winner, heat.defender, left=left, at_least=at_least)
+            if isinstance(outcome, Stage):
+                self._begin(heat, outcome)
+                return
+            winner = outcome
+        self._end(heat, winner)
+
+    def _begin(self, heat: Heat, stage: Stage) -> None:
+        """Queue the runs of a stage."""
+        heat.begin(stage, self.tried.costs)
+        self._decide(
+            "stage",
+            heat=heat.number,
+            contenders=stage.contenders,
+            stop=stage.stop,
+            keep=stage.keep,
+            later=stage.later,
+            challenger=heat.challenger,
+            started=heat.started,
+        )
+
+    def _advance_final(self, heat: Heat) -> None:
+        """Halve the finalists by their means on common runs, until one is left."""
+        if heat.level and heat.contenders:
+            heat.halve()
+        if len(heat.contenders) > 1:
+            rounds = math.ceil(math.log2(len(heat.contenders)))
+            stop = heat.affordable_stop(self.tried.costs, self._left // rounds)
+            if stop > heat.level:
+                self._begin(heat, Stage(tuple(heat.contenders), stop, 0))
+                return
+        self._end(heat, heat.contenders[0] if heat.contenders else None)
+
+    def _end(self, heat: Heat, winner: Place | None) -> None:
+        """Close a heat, and make its winner the incumbent.
+
+        Where another heat has found another incumbent meanwhile, the two have to meet first.
+        """
+        tried = self.tried
+        self._heats.remove(heat)
+        self.reason = heat.reason or self.reason
+        self._decide("over", heat=heat.number, reason=heat.reason)
+        if winner is None or (winner == heat.defender and self._has_incumbent):
+            return
+        unchanged = not self._has_incumbent or tried.incumbent == heat.defender
+        if unchanged or heat.kind == "final":
+            self._crown(winner)
+        elif winner != tried.incumbent and self._left_for(None) > FIRST_TEST:
+            grant = 2.0 * tried.count(tried.incumbent)
+            meeting = self._open_heat("duel", grant, [winner])
+            meeting.challenger = winner
+            self._advance(meeting)
+
+    def _crown(self, winner: Place) -> None:
+        """Make a configuration the incumbent."""
+        tried = self.tried
+        if self._has_incumbent and winner == tried.incumbent:
+            return
+        tried.incumbent, self._has_incumbent = winner, True
+        name = tried.configurations[winner].name
+        self.steps.append(Step(tried.made, name))
+        self._decide("incumbent", name=name, runs=tried.made)
+
+    def _close(self) -> None:
+        """The budget is spent: what the open heats know decides."""
+        for heat in list(self._heats):
+            if not self._has_incumbent and (leader := heat.leader()) is not None:
+                self._crown(leader)
+            heat.reason = "the budget is spent"
+            self._end(heat, None)
+
+    # ---- heats -----------------------------------------------------------------------------------
+
+    def _open(self) -> bool:
+        """Open a heat, if workers would wait without one; whether there is one more."""
+        busy = len(self._flying) >= self._workers
+        busy |= len(self._heats) > self._workers // WORKERS_PER_HEAT
+        if self._heats and busy:
+            return False
+        left, tried = self._left_for(None), self.tried
+        proposals = 0.0 if self._exhausted else self._size - len(tried.configurations)
+        runs = tried.count(tried.incumbent) if self._has_incumbent else 0
+        grant, new = size_of_heat(
+            made=tried.made, left=left, proposals_left=proposals, incumbent_runs=runs
+        )
+        if new:
+            waiting = sum(name not in tried.names for name in self._first)
+            self._open_race(grant, int(min(max(new, waiting), left)))
+            return True
+        if self._heats or self._flying:
+            return False
+        self.reason = "too few runs are left" if proposals else "no proposals are left"
+        return self._open_final()
+
+    def _open_race(self, grant: float, new: int) -> None:
+        members = promising(self.tried, self._grid, SECOND_CHANCES) if self._has_incumbent else []
+        heat = self._open_heat("race", grant, members, new)
+        entered = len(heat.costs) + new
+        if self._capping and entered * (len(heat.order) - 1) > grant - new:
+            heat.free = affordable(new, new, grant)
+        keep = heat.free if heat.free < new else 0
+        self._begin(heat, Stage(tuple(heat.costs), 1, keep, new=new))
+
+    def _open_final(self) -> bool:
+        """Open the final, if there is to be one; whether there is."""
+        enough = self.tried.made + self._left >= FEW and self._left >= 2
+        if not (self._wants_final and enough and self._has_incumbent) or self._final_held:
+            return False
+        finalists = promising(self.tried, self._grid, FINALISTS - 1)
+        if not finalists:
+            return False
+        heat = self._open_heat("final", self._left, finalists)
+        heat.reason, self._final_held = self.reason, True
+        self._advance(heat)
+        return True
+
+    def _open_heat(
+        self, kind: HeatKind, grant: float, members: Sequence[Place], new: int = 0
+    ) -> Heat:
+        """A heat of the incumbent, these members and new proposals."""
+        tried, grid = self.tried, self._grid
+        defender = tried.incumbent if self._has_incumbent else None
+        shared = None
+        if kind == "final":
+            shared = np.zeros(grid.instances * grid.runs, dtype=np.int64)
+            for member in members:
+                shared[list(tried.costs[member])] += 1
+        rng = np.random.default_rng([self._seed, self._decisions])
+        known = () if defender is None else tried.costs[defender]
+        order = grid.order(rng, known, shared)
+        heat = self._add_heat(self._opened, kind, grant, defender, members, order)
+        heat.new = heat.free = new
+        self._decide(
+            "heat",
+            number=heat.number,
+            kind=kind,
+            grant=grant,
+            defender=defender,
+            members=list(members),
+            new=new,
+            order=order,
+        )
+        return heat
+
+    def _add_heat(
+        self,
+        number: int,
+        kind: HeatKind,
+        grant: float,
+        defender: Place | None,
+        members: Iterable[Place],
+        order: list[Cell],
+    ) -> Heat:
+        instances = np.array(order, dtype=np.int64) // self._grid.runs
+        heat = Heat(
+            number=number,
+            kind=kind,
+            grant=grant,
+            defender=defender,
+            order=order,
+            instances=instances,
+        )
+        for place in [*([] if defender is None else [defender]), *members]:
+            heat.enter(place)
+            heat.extend(place, self.tried.costs[place])
+        self._heats.append(heat)
+        self._opened = number + 1
+        return heat
+
+    def _left_for(self, heat: Heat | None) -> float:
+        """The runs that a heat, or a new one, may still start.
+
+        Those that other heats were granted and those kept for the final are taken off.
+        """
+        left = self._left
+        if self._wants_final and not self._final_held and self.tried.made + left >= FEW:
+            left -= FINAL_SHARE * self.tried.made
+        for other in self._heats:
+            left -= other.pending
+            if other is not heat:
+                left -= max(0.0, other.grant - other.started)
+        return left
+
+    # ---- events ----------------------------------------------------------------------------------
+
+    def _decide(self, kind: str, /, **data: Any) -> None:
+        self._decisions += 1
+        self._record(kind, data)
+
+    def restore(
+        self,
+        events: Iterable[tuple[str, dict[str, Any]]],
+        configurations: Callable[[str], Configuration],
+        runs: Iterable[tuple[str, Cell, float, bool]],
+    ) -> None:
+        """Rebuild the state from events and finished runs; runs that were under way start again.
+
+        Parameters
+        ----------
+        events
+            What was recorded, in order.
+        configurations
+            From names.
+        runs
+            Configuration's name, cell, cost, and whether it was censored.
+        """
+        recorded, tried = list(events), self.tried
+        for kind, data in recorded:
+            if kind == "proposal":
+                configuration = configurations(data["name"])
+                point = self._space.points.encode([configuration.values])[0]
+                tried.enter(configuration, data["origin"], point)
+        places = {c.name: Place(place) for place, c in enumerate(tried.configurations)}
+        for name, cell, cost, censored in runs:
+            if name in places:
+                self._note(places[name], cell, cost, censored=censored)
+        open_heats: dict[int, Heat] = {}
+        entered = 0
+        for kind, data in recorded:
+            self._decisions += 1
+            heat = open_heats.get(data.get("heat", -1))
+            if kind == "heat":
+                facts = ("number", "kind", "grant", "defender", "members", "order")
+                heat = self._add_heat(*(data[fact] for fact in facts))
+                heat.new = heat.free = data["new"]
+                open_heats[heat.number] = heat
+                self._final_held |= heat.kind == "final"
+            elif kind == "incumbent":
+                tried.incumbent, self._has_incumbent = places[data["name"]], True
+                self.steps.append(Step(data["runs"], data["name"]))
+            elif kind == "proposal":
+                if heat is not None:
+                    heat.enter(Place(entered))
+                    heat.new, heat.free = heat.new - 1, heat.free - 1
+                entered += 1
+            elif kind == "stage" and heat is not None:
+                heat.level = heat.stage.stop if heat.stage else 0
+                heat.challenger, heat.started = data["challenger"], data["started"]
+                heat.stage = Stage(
+                    tuple(data["contenders"]), data["stop"], data["keep"], tuple(data["later"])
+                )
+                heat.contenders = list(heat.stage.contenders)
+                heat.free = min(heat.free, heat.stage.keep or heat.free)
+            elif kind == "over" and heat is not None:
+                self._heats.remove(open_heats.pop(heat.number))
+        for heat in self._heats:
+            heat.resume(tried.costs, tried.out)
