@@ -12,12 +12,14 @@ from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.stats import betting
 from truecost.stats.betting import (
+    OneLook,
     Watch,
     best_set,
     cell_ends,
     lower,
     orders_of,
     proves_above,
+    scan,
     upper,
 )
 from truecost.stats.simulation import proving_rows
@@ -98,26 +100,38 @@ def test_watching_is_half_plan_half_sequence(
     """A watched limit would not be the running scan of half the capital in the plan and half in the
     sequence, also beyond the plan.
     """
-    ends = cell_ends(planned, betting.FINE_CELLS, 0.5)[::7].tolist()
-    paths = {
-        end: [
-            (a + b) / 2
-            for a, b in zip(
-                star_capital(x, end, end, 2 / delta, planned, balanced),
-                plug_in_capital(x, end, 1 / delta),
-                strict=True,
-            )
-        ]
-        for end in ends
-    }
     watch = Watch(delta, planned=planned, balanced=balanced, decide=0.5)
-    for t, number in enumerate(x, 1):
-        limit, _ = watch.add(number)
-        for end in ends:
-            if end <= limit:
-                assert max(paths[end][: t + 1]) >= 1 / delta * (1 - 1e-9)
-    first = next((end for end in ends if max(paths[end]) < 1 / delta * (1 - 1e-9)), 1.0)
-    assert limit <= first
+    limits = [watch.add(number)[0] for number in x]
+    target, expected = (1 - 1e-9) / delta, [0.0] * len(x)
+    all_rejected = [True] * len(x)
+    for end in cell_ends(planned, betting.FINE_CELLS, 0.5).tolist():
+        star = star_capital(x, end, end, 2 / delta, planned, balanced)
+        both = zip(star, plug_in_capital(x, end, 1 / delta), strict=True)
+        largest = np.maximum.accumulate([(a + b) / 2 for a, b in both])[1:]
+        all_rejected = [
+            there and high >= target for there, high in zip(all_rejected, largest, strict=True)
+        ]
+        expected = [
+            end if there else last for there, last in zip(all_rejected, expected, strict=True)
+        ]
+        if not any(all_rejected):
+            break
+    assert limits == expected
+
+
+def test_a_scan_stops_at_the_first_open_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell behind one that is not rejected would count: the capital need not fall in the mean."""
+    look = OneLook(np.zeros((2, 1)), 20.0, False)
+    ends = np.arange(1.0, 6.0)
+    monkeypatch.setattr(betting, "GAMES", 4)  # two cells at a time
+    for pattern in product([False, True], repeat=5):
+        answers = dict(zip(ends.tolist(), pattern, strict=True))
+        monkeypatch.setattr(
+            OneLook,
+            "rejects",
+            lambda _, some, answers=answers: np.array([answers[e] for e in some]),
+        )
+        assert scan(look, ends) == [*pattern, False].index(False)
 
 
 # ---- what is promised ----------------------------------------------------------------------------

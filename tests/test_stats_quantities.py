@@ -79,6 +79,15 @@ def test_wins_compare_runs() -> None:
     assert many.method == "betting"
 
 
+def test_failed_runs_lose_whatever_they_cost() -> None:
+    """A crash with a small cost, or a quality without an answer, would win."""
+    late = np.array([[True], [False], [True]])
+    ours = Runs(costs=np.array([[0.1], [3.0], [0.2]]), failed=late)
+    theirs = Runs(costs=np.array([[5.0], [4.0], [0.1]]), failed=late & [[False], [False], [True]])
+    for scale in (TIMES, Scale(low=0, high=9)):
+        assert q.wins(ours, theirs, scale).values.tolist() == [0, 1, 0.5]
+
+
 def test_runs_with_one_seed_are_no_pair() -> None:
     """Runs with common seeds would be compared with each other, as if independent."""
     ours, theirs = runs([1.0, 5.0]), runs([2.0, 4.0])

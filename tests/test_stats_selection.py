@@ -122,6 +122,18 @@ def test_the_least_of_noisy_means_proves_nothing() -> None:
     assert binom.sf(wrong - 1, sets, 0.2) > 1e-3
 
 
+def test_each_earlier_incumbent_has_its_share() -> None:
+    """The limit of one of many earlier incumbents would be as tight as that of a single one."""
+    rng = np.random.default_rng(9)
+    base = rng.random(60)
+    two, many = [base - 0.3, base], [base - 0.3, *(base + 1 for _ in range(8)), base]
+    one, ninth = (earlier_incumbent(tests, -1, 2) for tests in (two, many))
+    assert one is not None
+    assert ninth is not None
+    assert ninth.place == 0
+    assert ninth.lower < one.lower
+
+
 def test_incumbents_without_common_units() -> None:
     """Costs on different instances would be compared."""
     nothing = np.array([math.nan, math.nan, 1.0])
