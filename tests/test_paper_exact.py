@@ -18,8 +18,9 @@ from truecost.paper.exact import (
     split_sizes,
     subset_weights,
 )
+from truecost.paper.weightings import training_costs
 from truecost.stats.allocation import Allocation
-from truecost.stats.variance import variance_components
+from truecost.stats.variance import VarianceComponents, variance_components
 
 
 def matrix_of(costs: FloatArray, high: float = np.inf) -> CostMatrix:
@@ -220,3 +221,27 @@ def test_one_instance_cannot_be_split() -> None:
         split_sizes(1, None, None)
     with pytest.raises(InputError, match="from 1 to 3"):
         subset_weights(3, [4])
+
+
+def test_weightings() -> None:
+    """The paper's own example: with K = 2, N = 3 and no variance within instances, the mean of runs
+    has 5/9 of `across` as its variance, the mean of instance means 1/2.
+    """
+    costs = np.array([[[1.0, 1.0], [4.0, np.nan]]])
+    matrix = matrix_of(costs)
+    assert training_costs(matrix, "runs") == pytest.approx([2])
+    assert training_costs(matrix, "instances") == pytest.approx([2.5])
+    for within, across, expected in (
+        (0, 1, 2.5),
+        (1, 0, 2),
+        (2, 1, (1 / 2 + 4 / 3) / (1 / 2 + 1 / 3)),
+    ):
+        known = VarianceComponents.known(within=within, across=across)
+        assert training_costs(matrix, "best", known) == pytest.approx([expected])
+    whole = matrix_of(random_costs(9, 3, 6, 2))
+    for weights in ("runs", "instances", "best"):
+        assert training_costs(whole, weights) == pytest.approx(whole.costs.mean(axis=(1, 2)))
+    empty = matrix.replace(
+        costs=np.array([[[1.0], [2.0]], [[np.nan], [np.nan]]]), configurations=["a", "b"]
+    )
+    assert np.isnan(training_costs(empty)).tolist() == [False, True]

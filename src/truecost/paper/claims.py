@@ -182,8 +182,8 @@ def fits_follow(sweeps: "Sweeps") -> Claim:
     return _claim(
         "fits",
         _all(_at_least(value, FOLLOWS) for value in r_squared.values()),
-        f"R² {_listed(r_squared, '.4f')}; {FOLLOWS:g} counts as following. Largest gap, as a share "
-        f"of the errors' range: {_listed(gap, '.0%')}.",
+        f"R² against {_listed(r_squared, '.4f')}; {FOLLOWS:g} counts as following. Largest gap, as "
+        f"a share of the errors' range: {_listed(gap, '.0%')}.",
         r_squared=r_squared,
         gap=gap,
     )
@@ -220,7 +220,7 @@ def selection_alike(sweeps: "Sweeps") -> Claim:
     return _claim(
         "selection",
         _all(_at_least(min(r_squared[kind], correlation[kind]), CONSIDERABLE) for kind in sweeps),
-        f"R² {_listed(r_squared, '.3f')}; correlation with the uniform error "
+        f"R² against {_listed(r_squared, '.3f')}; correlation with the uniform error "
         f"{_listed(correlation, '.3f')}; {CONSIDERABLE:g} of both counts. At the largest values it "
         f"is this share of the uniform error: {_listed(share, 'z.1%')}.",
         r_squared=r_squared,

@@ -92,7 +92,7 @@ def reproduce(
     *,
     splits: int = 2500,
     only: Sequence[str] | None = None,
-    seed: int = 1,
+    seed: int = 0,
     delta: float = 0.05,
     workers: int | None = None,
     progress: Progress | None = None,
