@@ -35,9 +35,15 @@ def uniform(*names: object) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
+def value_of(task: Task, name: str = "x") -> float:
+    """A parameter of the run's configuration."""
+    value: Any = task.configuration.values[name]
+    return float(value)
+
+
 def better_by_x(task: Task) -> Outcome:
     """0.9 s at x = 0 down to 0.09 s at x = 9, times a half to one."""
-    level = (10 - int(task.configuration.values["x"])) / 10
+    level = (10 - value_of(task)) / 10
     return outcome(0.9 * level * (0.5 + 0.5 * uniform(task.instance.name, task.seed)))
 
 

@@ -33,7 +33,7 @@ def wide(folder: Path, instances: int = 24, **tables: Any) -> Scenario:
 
 def work(task: Any) -> Any:
     """Better at a large x, and at y in the middle."""
-    x, y = (float(task.configuration.values[name]) for name in "xy")
+    x, y = (tools.value_of(task, name) for name in "xy")
     level = 0.1 + 0.05 * (9 - x) + 0.01 * abs(y - 5)
     return tools.outcome(level * (0.7 + 0.3 * tools.uniform(task.instance.name, task.seed)))
 
@@ -199,7 +199,7 @@ def test_validate_continues_the_test_of_a_search(scenario: Scenario, tmp_path: P
     slight = tools.Pool(
         lambda task: tools.outcome(
             0.3 + 0.4 * tools.uniform(task.instance.name, task.seed)
-            - 0.01 * float(task.configuration.values["x"])
+            - 0.01 * tools.value_of(task)
         )
     )  # fmt: skip
     first = configure(scenario, tmp_path / "c.db", budget=120, pool=slight)
@@ -232,7 +232,7 @@ def test_the_default_may_win(scenario: Scenario, tmp_path: Path) -> None:
     """A search that finds nothing would test the default against itself."""
 
     def only_default(task: Any) -> Any:
-        good = float(task.configuration.values["x"]) == 0
+        good = tools.value_of(task) == 0
         return tools.outcome(0.1 if good else 0.9)
 
     result = configure(scenario, tmp_path / "c.db", budget=60, pool=tools.Pool(only_default))

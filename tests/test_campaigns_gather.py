@@ -104,7 +104,7 @@ def test_a_larger_size_extends(scenario: Scenario, tmp_path: Path, more: dict[st
     """More runs would need another journal, or make those there again."""
     gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
     pool = tools.Pool()
-    size = {**SIZE, **more}
+    size: dict[str, Any] = {**SIZE, **more}
     result = gather(scenario, tmp_path / "g.db", **size, pool=pool)
     planned = size["configurations"] * size["instances"] * size["runs"]
     assert (result.runs, len(pool.made)) == (planned, planned - 24)
@@ -113,7 +113,7 @@ def test_a_larger_size_extends(scenario: Scenario, tmp_path: Path, more: dict[st
 def test_added_instances_come_last(tmp_path: Path) -> None:
     """An instance added to the folder would change the recorded order, on which statements rest."""
     scenario = tools.scenario(tmp_path, instances=5)
-    size = {"configurations": 2, "runs": 1}
+    size: dict[str, Any] = {"configurations": 2, "runs": 1}
     gather(scenario, tmp_path / "g.db", **size, pool=tools.Pool())
     before = [instance.name for instance in scenario.instances]
     larger = tools.scenario(tmp_path, instances=30)
@@ -171,7 +171,7 @@ def test_given_configurations(scenario: Scenario, tmp_path: Path) -> None:
     assert (result.runs, result.log.adaptive) == (8, None)
     file = tmp_path / "list.json"
     file.write_text(json.dumps([dict(one.values) for one in given]))
-    more = {"instances": 3, "pool": tools.Pool()}
+    more: dict[str, Any] = {"instances": 3, "pool": tools.Pool()}
     assert gather(scenario, tmp_path / "g.db", configurations=file, **more).runs == 12
     with pytest.raises(InputError, match="--configurations"):
         gather(scenario, tmp_path / "g.db", **more)
@@ -216,7 +216,7 @@ def test_progress_counts_earlier_runs(scenario: Scenario, tmp_path: Path) -> Non
     """A resumed gathering would seem to begin anew."""
     gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
     seen: list[Progress] = []
-    size = {**SIZE, "runs": 3}
+    size: dict[str, Any] = {**SIZE, "runs": 3}
     gather(scenario, tmp_path / "g.db", **size, pool=tools.Pool(), progress=seen.append)
     assert [now.runs for now in seen] == list(range(25, 37))
     assert seen[-1].share == 1

@@ -5,8 +5,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import campaign_tools as tools
 import pytest
@@ -67,7 +68,7 @@ def mounted(folder: Path, *options: str) -> Iterator[Path]:
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     """A full disk would end in a traceback, or in a journal that cannot be read."""
     scenario = tools.scenario(tmp_path / "s", instances=20)
-    size = {"configurations": 50, "instances": 20, "runs": 5}
+    size: dict[str, Any] = {"configurations": 50, "instances": 20, "runs": 5}
     with mounted(tmp_path / "small", "-o", "size=400k") as small:
         path = small / "g.db"
         with pytest.raises(InputError, match="Make room and start again") as caught:
@@ -89,7 +90,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, how: str) -> N
     with mounted(tmp_path / "shut") as shut:
         subprocess.run(["mount", "-o", "remount,ro", str(shut)], check=True)
         path, pool = shut / "j.db", tools.Pool()
-        campaigns = {
+        campaigns: dict[str, Callable[[], object]] = {
             "gather": lambda: gather(scenario, path, pool=pool),
             "configure": lambda: configure(scenario, path, budget=50, pool=pool),
             "validate": lambda: validate(

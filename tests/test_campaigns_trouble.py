@@ -60,7 +60,7 @@ def test_the_journal_begins_anew_when_the_scenario_is_mended(tmp_path: Path) -> 
 def test_failures_that_are_a_result_stay(tmp_path: Path) -> None:
     """Runs that somebody wants to keep would be set aside."""
     scenario = tools.scenario(tmp_path)
-    size = {"configurations": 2, "instances": 5}
+    size: dict[str, Any] = {"configurations": 2, "instances": 5}
     gather(scenario, tmp_path / "g.db", **size, runs=1, pool=tools.Pool(crash), keep_going=True)
     gather(scenario, tmp_path / "g.db", **size, runs=2, pool=tools.Pool(crash), keep_going=True)
     assert len(statuses(tmp_path / "g.db")) == 20

@@ -54,7 +54,7 @@ def timeouts(share: float) -> tools.Work:
     """Running times that fall with x, and timeouts that do so, too."""
 
     def work(task: Task) -> Outcome:
-        level = (10 - int(task.configuration.values["x"])) / 10
+        level = (10 - tools.value_of(task)) / 10
         if tools.uniform(task.instance.name, task.seed) < share * level:
             return tools.outcome(1.0, Status.TIMEOUT, value=None)
         return tools.outcome(0.9 * level * tools.uniform(task.seed, "time"))
@@ -97,7 +97,7 @@ def test_worse_is_decided_too(scenario: Scenario, tmp_path: Path) -> None:
     """A winner that is worse would be run on all instances."""
 
     def worse(task: Task) -> Outcome:
-        return tools.outcome(0.2 + 0.06 * int(task.configuration.values["x"]))
+        return tools.outcome(0.2 + 0.06 * tools.value_of(task))
 
     result = validate(
         log(scenario), scenario, tmp_path / "v.db", pool=tools.Pool(worse),
@@ -199,9 +199,9 @@ def test_an_interrupted_validation_continues(scenario: Scenario, tmp_path: Path)
         with pytest.raises(KeyboardInterrupt):
             validate(log(scenario), scenario, tmp_path / "w.db", instances=new, pool=pool)
         made += pool.made
-    pool = tools.Pool()
-    again = validate(log(scenario), scenario, tmp_path / "w.db", instances=new, pool=pool)
-    made += pool.made
+    last = tools.Pool()
+    again = validate(log(scenario), scenario, tmp_path / "w.db", instances=new, pool=last)
+    made += last.made
     cells = [(task.configuration.name, task.instance.name) for task in made]
     assert len(cells) == len(set(cells))
     assert again.stop == whole.stop
@@ -228,8 +228,7 @@ def test_more_instances_and_budget_continue(scenario: Scenario, tmp_path: Path) 
     """An undecided validation would begin anew: its capital lost, or its δ used twice."""
     slight = tools.Pool(
         lambda task: tools.outcome(
-            0.45 * tools.uniform(task.instance.name, task.seed)
-            + 0.02 * (9 - int(task.configuration.values["x"]))
+            0.45 * tools.uniform(task.instance.name, task.seed) + 0.02 * (9 - tools.value_of(task))
         )
     )
     new = tools.new_instances(tmp_path, 15)

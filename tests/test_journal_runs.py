@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import campaign_tools as tools
 import numpy as np
@@ -177,7 +178,7 @@ def test_output_of_failures_is_kept(
 ) -> None:
     """Nobody could find out why runs crashed without running them again."""
     monkeypatch.setattr(journal_module, "MOST_OUTPUT", 100)
-    crash = {"status": Status.CRASHED, "detail": "exit code 3", "command": "./s"}
+    crash: dict[str, Any] = {"status": Status.CRASHED, "detail": "exit code 3", "command": "./s"}
     for place, size in enumerate([20, 30, 1000]):
         made = tools.outcome(0.1, **crash, stdout=b"x" * size, stderr=b"\xff")
         journal.add([run(scenario, 0, place, made=made)])
