@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import campaign_tools
 import numpy as np
@@ -241,3 +242,20 @@ def test_unknown_statuses_stay_unknown() -> None:
     assert isinstance(log, Log)
     assert log.runs.statuses is None
     assert (statuses(load(np.array([[1.0, np.inf]]), high=9.0).runs) != NO_STATUS).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (DATA / "irace" / "tested.Rdata", {"objective": "cost"}),
+        (DATA / "irace" / "tested.Rdata", {"columns": {"cost": "time"}}),
+        (DATA / "smac" / "instances", {"maximise": True}),
+        (DATA / "smac" / "instances", {"steps_are": "instances"}),
+        (DATA / "aslib" / "kissat-small", {"maximise": False}),
+        (DATA / "benchexec", {"columns": {"cost": "time"}}),
+    ],
+)
+def test_options_without_a_meaning(source: Path, options: dict[str, Any]) -> None:
+    """An option that a format has no use for would be passed over without a word."""
+    with pytest.raises(InputError, match="means nothing"):
+        load(source, **options)

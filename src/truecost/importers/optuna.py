@@ -45,16 +45,16 @@ def is_study(source: Any) -> bool:
 
 def read(source: Any, reading: Reading) -> Log:
     """The runs in a study."""
+    opened = _storage(source) if isinstance(source, Path) else nullcontext(None)
     try:
-        opened = _storage(source) if isinstance(source, Path) else nullcontext(None)
         # Optuna announces on the console what it opens, and warns of what it finds.
         with warnings.catch_warnings(), opened as storage:
             warnings.simplefilter("ignore")
             study, wanted = _chosen(source, storage, reading.objective)
             trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: int(trial.number))
             directions = [direction.name for direction in study.directions]
-            return _log(study.study_name, trials, directions, wanted, reading)
-    except InputError:
+            name = str(study.study_name)
+    except (InputError, MemoryError):
         raise
     except Exception as error:  # Optuna and SQLAlchemy raise a dozen kinds on damage
         reason = (str(error).splitlines() or [""])[0]
@@ -62,6 +62,7 @@ def read(source: Any, reading: Reading) -> Log:
             f"Optuna cannot read it ({type(error).__name__}: {reason:.100}). Give a storage that "
             "Optuna wrote."
         ) from error
+    return _log(name, trials, directions, wanted, reading)
 
 
 @contextmanager
@@ -278,13 +279,18 @@ def _of_value(trial: Any, place: int) -> Costs:
     # A trial that was pruned has no value of its own; its intermediate values are no costs.
     if trial.state.name == "PRUNED":
         return {}
-    return {NO_INSTANCE: trial.values[place] if trial.values else math.nan}
+    return {NO_INSTANCE: _value(trial, place)}
+
+
+def _value(trial: Any, place: int) -> float:
+    """The value of a trial in an objective, NaN where it has none."""
+    return float(trial.values[place]) if trial.values and place < len(trial.values) else math.nan
 
 
 def _add_up(trials: Sequence[Any], costs: Mapping[int, Costs], place: int) -> bool:
     """Whether the values of all complete trials are the means, or the sums, of their costs."""
     pairs = [
-        (trial.values[place], costs[trial.number])
+        (_value(trial, place), costs[trial.number])
         for trial in trials
         if trial.state.name == "COMPLETE" and costs[trial.number]
     ]
@@ -318,7 +324,7 @@ def _is_feasible(trial: Any) -> bool:
     for name, value in trial.system_attrs.items():
         if name == CONSTRAINTS or name.startswith(f"{CONSTRAINTS}:"):
             limits = value if isinstance(value, list | tuple) else [value]
-            if not all(limit is not None and limit <= 0 for limit in limits):
+            if not all(isinstance(limit, NUMERIC) and limit <= 0 for limit in limits):
                 return False
     return True
 
@@ -326,7 +332,7 @@ def _is_feasible(trial: Any) -> bool:
 def _may_win(trial: Any, place: int) -> bool:
     """Whether a trial is complete, feasible, and has a value."""
     complete = trial.state.name == "COMPLETE" and _is_feasible(trial)
-    return bool(complete and trial.values and not math.isnan(trial.values[place]))
+    return complete and not math.isnan(_value(trial, place))
 
 
 def _steps(
@@ -344,7 +350,7 @@ def _steps(
         runs += len(costs[trial.number])
         if not _may_win(trial, place):
             continue
-        value = -trial.values[place] if maximised else trial.values[place]
+        value = -_value(trial, place) if maximised else _value(trial, place)
         if value < least:
             least = value
             steps.append(Step(runs, names[trial.number]))

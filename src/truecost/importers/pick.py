@@ -18,6 +18,14 @@ from truecost.matrix.reading import Reading
 FORMATS = (
     "table", "wide", "irace", "smac", "optuna", "aslib", "benchexec", "npy", "journal",
 )  # fmt: skip
+TABLES = ("table", "wide")
+# Which formats an option is meant for; our own files say for themselves what they refuse.
+MEANT_FOR = {
+    "columns": (*TABLES, "own", "journal"),
+    "objective": ("smac", "optuna", "aslib", "benchexec", "npy", "own", "journal"),
+    "steps-are": ("optuna", "own", "journal"),
+    "maximise": (*TABLES, "own", "journal"),
+}
 START = 1 << 16
 SQLITE = b"SQLite format 3\0"
 # Formats that are not read, by what stands at the beginning, and what to do instead. Pickles come
@@ -128,6 +136,7 @@ def _of_path(path: Path, reading: Reading) -> Log:
     kind = reading.format or _format_of(path)
     if path.is_dir() and kind in ("irace", "optuna", "table", "wide", "journal"):
         raise InputError("It is a folder. Name the file in it.")
+    _check_options(kind, reading)
     if kind == "own":
         return changed(read_log(path), reading)
     if kind == "journal":
@@ -153,6 +162,23 @@ def _of_path(path: Path, reading: Reading) -> Log:
         "npy": npy.read,
     }
     return readers[kind](path, reading)
+
+
+def _check_options(kind: str, reading: Reading) -> None:
+    """Refuse options that have no meaning for a format, instead of passing over them."""
+    # With test runs, an option may be meant for one of the two files.
+    given = {
+        "columns": bool(reading.columns) and reading.test is None,
+        "objective": reading.objective is not None and reading.test is None,
+        "steps-are": reading.steps_are is not None and reading.test is None,
+        "maximise": reading.maximise is not None,
+    }
+    for name, kinds in MEANT_FOR.items():
+        if given[name] and kind not in kinds:
+            hint = "name its column: --columns cost=NAME" if kind in TABLES else "leave it out"
+            if name != "objective":
+                hint = "leave it out"
+            raise InputError(f"--{name} means nothing for the format {kind}: {hint}.")
 
 
 def _is_example(path: Path) -> bool:
@@ -204,7 +230,8 @@ def _format_of(path: Path) -> str:
     if start.startswith(SQLITE):
         from truecost.journal.store import is_journal
 
-        return "journal" if is_journal(path) else "optuna"
+        # A file that is being written may be either.
+        return "optuna" if b"CREATE TABLE studies" in start or not is_journal(path) else "journal"
     if content[:5] in MAGIC:
         return "irace"
     if start.startswith(npy.START):
@@ -267,17 +294,9 @@ def _of_table(table: Any, reading: Reading, name: str) -> Log:
     if isinstance(reading.families, str) and reading.families in table:
         columns = {**reading.columns, "family": reading.families}
         reading = replace(reading, columns=columns)
-    if reading.format == "wide":
+    roles = None if reading.format == "wide" else long.roles_of(table, reading)
+    if roles is not None:
+        return long.read(table, roles, reading, name)
+    if reading.format == "wide" or (reading.format is None and wide.is_wide(table, reading)):
         return wide.read(table, reading)
-    roles = long.roles_of(table, reading)
-    as_wide = reading.format is None and wide.is_wide(table, reading)
-    if roles is not None and as_wide:
-        raise InputError(
-            "It may be a table with a row for every run (--format table), or with a column for "
-            "every configuration (--format wide)."
-        )
-    if as_wide:
-        return wide.read(table, reading)
-    if roles is None:
-        raise long.missing_roles(table, reading)
-    return long.read(table, roles, reading, name)
+    raise long.missing_roles(table, reading)

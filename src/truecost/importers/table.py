@@ -78,8 +78,6 @@ def missing_roles(table: Table, reading: Reading) -> InputError:
 
 def read(table: Table, roles: Mapping[str, str], reading: Reading, name: str) -> Log:
     """The runs in a table; `name` is that of the only configuration, where no column says which."""
-    if reading.objective is not None:
-        raise InputError("A table has one cost: name its column with --columns cost=NAME.")
     cost = roles["cost"]
     check_direction(cost, reading.maximise)
     renamed = [f"{theirs} is the {role}" for role, theirs in roles.items() if theirs != role]

@@ -12,6 +12,7 @@ from truecost.errors import InputError, counted
 from truecost.importers.frame import Column, Table, is_numeric, numbers, texts, words
 from truecost.importers.recorded import charge, turned
 from truecost.importers.roles import (
+    NEEDED,
     SYNONYMS,
     listed,
     plain_name,
@@ -42,15 +43,12 @@ SUMMARIES = frozenset({
 
 def is_wide(table: Table, reading: Reading) -> bool:
     """Whether a table can be read as a wide one."""
-    columns = list(table)
-    if len(columns) < 3:
-        return False
-    named = roles_by_name(columns, _sides_apart(reading)[1], ("cost", "configuration", "instance"))
+    named = roles_by_name(list(table), _sides_apart(reading)[1], NEEDED)
     # Those are columns of a table with a row for every run.
     if "cost" in named or {"configuration", "instance"} <= set(named):
         return False
     key = _key(table, reading)
-    return key is not None and len(_costs(table, key)) >= max(2, (len(columns) - 1) / 2)
+    return key is not None and len(_costs(table, key)) >= max(2, (len(table) - 1) / 2)
 
 
 def read(table: Table, reading: Reading) -> Log:
