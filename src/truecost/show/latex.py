@@ -73,7 +73,7 @@ def sentence(assessment: "Assessment") -> str:
             f"(betting confidence bounds, each with error probability {delta})."
         )
     if evidence.candidates > 1:
-        lines.append(f"Because of the list it is divided by {evidence.rivals:,} (Bonferroni).")
+        lines.append(f"All errors are divided by {evidence.rivals:,} for the choice from the list.")
     if evidence.watched:
         lines.append("The bounds are valid under early stopping.")
     if difference.approximate is not None:

@@ -102,6 +102,7 @@ def _prose(text: str) -> "Markup":
 def _pictures(assessment: "Assessment") -> dict[str, Picture]:
     """Draw the figures that this assessment has."""
     from truecost.show import figures
+    from truecost.show.figures.search import best_over_time
     from truecost.show.figures.style import page_style
 
     drawn: dict[str, Picture] = {}
@@ -142,7 +143,7 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             f"difference of {number(same.difference.observed)}.",
             _deciding(assessment),
         )
-    steps = figures.best_over_time(assessment)
+    steps = best_over_time(assessment)
     for name, test, what in (
         ("incumbents", False, "training"),
         ("incumbents_test", True, "test"),

@@ -4,11 +4,10 @@
 """
 
 from truecost.show.figures.comparison import deciding, ecdf, same_instances, scatter
-from truecost.show.figures.search import best_over_time, incumbents, matrix, over_tuning, ranking
+from truecost.show.figures.search import incumbents, matrix, over_tuning, ranking
 from truecost.show.figures.style import save
 
 __all__ = [
-    "best_over_time",
     "deciding",
     "ecdf",
     "incumbents",

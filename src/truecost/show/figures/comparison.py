@@ -216,5 +216,7 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x", color=LINE)
     few_ticks(ax, "x")
-    ax.set_xlabel(f"added to the difference of {signed(number(float(parts.sum())))}")
+    # To the right: long names leave it less room than it needs.
+    total = signed(number(float(parts.sum())))
+    ax.set_xlabel(f"added to the difference of {total}", loc="right")
     return ax

@@ -136,7 +136,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color=LINE)
-    ax.set_xlabel(f"{mean_of(assessment)}, training", parse_math=False)
+    ax.set_xlabel(f"{mean_of(assessment)}, training", loc="right", parse_math=False)
     few_ticks(ax, "x")
     if known:
         legend(ax, right=True)

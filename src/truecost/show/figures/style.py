@@ -127,7 +127,8 @@ def few_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
         ("y", ax.yaxis, ax.get_ylim(), ax.get_yscale()),
     ):
         if name in which and scale == "linear":
-            number = 4 if max(map(abs, limits)) >= 1e5 else 5
+            largest = max(map(abs, limits))
+            number = 3 if largest >= 1e6 else 4 if largest >= 1e5 else 5
             axis.set_major_locator(MaxNLocator(number, steps=[1, 2, 2.5, 5, 10]))
             axis.set_major_formatter(FuncFormatter(_tick))
 
@@ -201,8 +202,9 @@ def _sized(figure: "Figure", width: float | None) -> Iterator[None]:
     before = figure.get_size_inches().copy()
     texts = [(text, text.get_fontsize()) for text in figure.findobj(Text)]
     try:
-        # A column is less wide than the screen's figure; the same text needs more height.
-        figure.set_size_inches(width, width * min(0.75, before[1] / before[0] * 1.15))
+        # Rows of text need their height; other figures are less high in a narrow column.
+        rows, shape = before[1] * TEXT / 9, before[1] / before[0]
+        figure.set_size_inches(width, rows if shape > 0.9 else width * min(0.75, 1.15 * shape))
         for text, _ in texts:
             text.set_fontsize(TEXT)
         yield
