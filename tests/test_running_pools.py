@@ -107,17 +107,23 @@ ANSWER = 'echo "Result for SMAC: SUCCESS, 0.01, 0, 5, $5"'
 
 
 @pytest.fixture(scope="module")
-def makers() -> Iterator[dict[str, Any]]:
-    """Pools of several makers, which outlive the scenarios."""
-    context = get_context("spawn")
-    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2, mp_context=context) as processes:
-        yield {"here": 2, "threads": threads, "processes": processes}
+def threads() -> Iterator[Executor]:
+    """An executor that outlives the scenarios."""
+    with ThreadPoolExecutor(2) as made:
+        yield made
 
 
-@pytest.fixture(params=["here", "threads", "processes"])
-def made(request: pytest.FixtureRequest, makers: dict[str, Any]) -> Any:
-    """One of them."""
-    return makers[request.param]
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Executor]:
+    """Likewise, in processes, which take seconds to start."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as made:
+        yield made
+
+
+@pytest.fixture(params=["here", "threads", pytest.param("processes", marks=pytest.mark.slow)])
+def made(request: pytest.FixtureRequest) -> Any:
+    """Pools of several makers."""
+    return 2 if request.param == "here" else request.getfixturevalue(request.param)
 
 
 def test_any_pool_makes_the_same_runs(tmp_path: Path, made: Any) -> None:
@@ -310,7 +316,7 @@ def test_executors_of_unknown_size_need_workers(tmp_path: Path) -> None:
 
 def test_a_broken_executor_loses_nothing(tmp_path: Path) -> None:
     """An executor that takes no more runs would end in a traceback."""
-    scenario = solver(tmp_path, f"[ -e kill ] && kill -9 $(cat kill); {ANSWER}")
+    scenario = solver(tmp_path, ANSWER)
     threads = ThreadPoolExecutor(1)
     threads.shutdown()
     with (
@@ -318,6 +324,12 @@ def test_a_broken_executor_loses_nothing(tmp_path: Path) -> None:
         pytest.raises(LostClusterError, match="Finished runs are safe"),
     ):
         pool.submit(tasks(scenario)[0])
+
+
+@pytest.mark.slow
+def test_a_killed_process_of_an_executor_is_one_line(tmp_path: Path) -> None:
+    """A process pool that lost a worker is broken: the error would be a traceback."""
+    scenario = solver(tmp_path, ANSWER)
     processes = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with processes, open_pool(scenario, processes, pin=False) as pool:
         assert len(finish(pool, tasks(scenario)[:2])) == 2

@@ -63,11 +63,6 @@ def missing_roles(table: Table, reading: Reading) -> InputError:
     columns = list(table)
     roles = roles_by_name(columns, reading.columns)
     missing = [role for role in NEEDED if role not in roles]
-    if not missing:
-        return InputError(
-            "Two rows have the same instance, and no column names the configuration. Give it: "
-            "--columns configuration=NAME."
-        )
     hint = ",".join(f"{role}=NAME" for role in missing)
     return InputError(
         f"No column is called {' or '.join(missing)}: the table has {listed(columns)}. Give "

@@ -3,9 +3,10 @@ publish them; or a row for each configuration, where the first column is called 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError, counted
@@ -91,9 +92,9 @@ def read(table: Table, reading: Reading) -> Log:
     who, what = (sides[1], sides[0]) if turned_round else sides
     long: Table = {"configuration": who, "instance": what}  # type: ignore[dict-item]
     for role, name in about.items():
-        column = [words(table[name])[row] for row in keep]
-        long[role] = column * len(columns)
-    values, statuses = _unsolved(values, who, what, reading)
+        column = words(table[name])
+        long[role] = [column[row] for row in keep] * len(columns)
+    statuses = _unsolved(values, who, what, reading)
     ends = reading
     if reading.maximise:
         values, ends, notes = turned(values, reading, "score")
@@ -199,17 +200,16 @@ def _cells(column: Column, name: str) -> FloatArray:
     if isinstance(column, np.ndarray):
         values = column.astype(np.float64)
     else:
-        blank: Mapping[bool, str] = {True: ""}
         cells = [(cell or "").strip() for cell in column]
-        values = numbers([blank.get(cell.lower() in MISSING, cell) for cell in cells], name)
+        values = numbers(["" if cell.lower() in MISSING else cell for cell in cells], name)
     return np.where(np.isposinf(values), np.nan, values)
 
 
 def _unsolved(
     values: FloatArray, who: Sequence[str], what: Sequence[str], reading: Reading
-) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.int8]]]:
-    """Costs and statuses; refuses where a value or an empty cell may stand for "not solved" and
-    nobody has said so.
+) -> NDArray[np.int8]:
+    """How runs ended; refuses where a value or an empty cell may stand for "not solved" and nobody
+    has said so.
     """
     empty = np.isnan(values)
     if empty.all():
@@ -238,4 +238,4 @@ def _unsolved(
             f"{mark[0]:g}. If these runs were not solved, leave the cells empty and give --cutoff. "
             f"If {mark[0]:g} is a cost like others, give --low {mark[0]:g}."
         )
-    return values, statuses
+    return statuses
