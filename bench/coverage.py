@@ -487,11 +487,18 @@ def approximate_rows(nulls: list[Population], sets: int, rng: np.random.Generato
     def huge(n: int) -> FloatArray:
         return np.where(rng.random((sets, n)) < 0.01, 100.0, rng.normal(0, 1, (sets, n))) - 1.0
 
+    def capped(n: int) -> FloatArray:
+        top, normal = 300.0, scipy.special.ndtr
+        mean = math.exp(3.125) * normal(math.log(top) / 2.5 - 2.5)
+        mean += top * normal(-math.log(top) / 2.5)
+        return np.asarray(np.minimum(rng.lognormal(0, 2.5, (sets, n)), top) - mean)
+
     tails: dict[str, Callable[[int], FloatArray]] = {
         "exponential": lambda n: rng.exponential(1, (sets, n)) - 1,
         "one side lognormal σ = 2.5": lambda n: (
             rng.lognormal(-3.125, 2.5, (sets, n)) - rng.exponential(1, (sets, n))
         ),
+        "the same in a range of 300 medians": capped,
         "1 % huge outliers": huge,
     }
     for name, draw in tails.items():
