@@ -225,10 +225,15 @@ class Heat:
         return int(np.searchsorted(np.cumsum(missing), runs, side="right"))
 
     def halve(self) -> None:
-        """Keep the better half of the contenders, by their means at the level."""
+        """Keep the better half of the contenders, by their means at the level.
+
+        Fewer where evidence speaks against some, or more runs are not worth it.
+        """
         look = Look(self.table(self.contenders, self.level), self.instances, self.contenders)
-        half = look.ranked[: -(-len(self.contenders) // 2)]
-        self.contenders = [self.contenders[row] for row in half.tolist()]
+        rows = look.undecided()[: -(-len(self.contenders) // 2)]
+        if look.gain(rows[1:]) <= WORTH * abs(look.cost):
+            rows = rows[:1]
+        self.contenders = [self.contenders[row] for row in rows.tolist()]
 
     def leader(self) -> Place | None:
         """The best at the level that all contenders have reached."""

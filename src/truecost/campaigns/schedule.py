@@ -3,7 +3,7 @@
 `Search` decides without doing anything: `next` says which run to start, `take` takes in what a run
 cost. It records what it decides as events; from these and the runs, `restore` rebuilds its state:
 
-* "heat": number, kind, grant, defender, members, new (proposals), order;
+* "heat": number, kind, grant, defender, members, new (proposals), order, made (runs before it);
 * "proposal": heat, name, origin;
 * "stage": heat, contenders, stop, keep, later, challenger, started;
 * "over": heat, reason; "incumbent": name, runs.
@@ -47,6 +47,8 @@ WORKERS_PER_HEAT = 4
 SECOND_CHANCES = 5
 # The final: from how many workers, for how many, and its runs as a share of those before it.
 FINAL_WORKERS, FINALISTS, FINAL_SHARE = 9, 16, 0.15
+# Another final, after a larger budget, when there are this many times the runs.
+FINAL_AGAIN = 2.0
 # The kinds of events.
 KINDS = ("heat", "proposal", "stage", "over", "incumbent")
 
@@ -117,7 +119,8 @@ class Search:
         # Whether a heat has had a winner; before, there is no incumbent to defend its place.
         self._has_incumbent = False
         self._wants_final = workers >= FINAL_WORKERS if final is None else final
-        self._final_held = False
+        # The runs made when the last final began.
+        self._final_at = 0
         # Runs under way, and the heats that wait for each.
         self._flying: dict[tuple[Place, Cell], list[Heat]] = {}
         # The runs that the budget leaves, those under way taken off.
@@ -354,7 +357,8 @@ class Search:
             return True
         if self._heats or self._flying:
             return False
-        self.reason = "too few runs are left" if proposals else "no proposals are left"
+        self._exhausted |= proposals < 1
+        self.reason = "no proposals are left" if self._exhausted else "too few runs are left"
         return self._open_final()
 
     def _open_race(self, grant: float, new: int) -> None:
@@ -368,14 +372,15 @@ class Search:
 
     def _open_final(self) -> bool:
         """Open the final, if there is to be one; whether there is."""
-        enough = self.tried.made + self._left >= FEW and self._left >= 2
-        if not (self._wants_final and enough and self._has_incumbent) or self._final_held:
+        enough = self._has_incumbent and self._left >= 2 and self._final_is_due()
+        # When nothing is left to propose, what is left of the budget compares the best.
+        if not enough or not (self._keeps_for_final() or self._exhausted):
             return False
         finalists = promising(self.tried, self._grid, FINALISTS - 1)
         if not finalists:
             return False
         heat = self._open_heat("final", self._left, finalists)
-        heat.reason, self._final_held = self.reason, True
+        heat.reason = self.reason
         self._advance(heat)
         return True
 
@@ -404,7 +409,10 @@ class Search:
             members=list(members),
             new=new,
             order=order,
+            made=tried.made,
         )
+        if kind == "final":
+            self._final_at = tried.made
         return heat
 
     def _add_heat(
@@ -432,13 +440,21 @@ class Search:
         self._opened = number + 1
         return heat
 
+    def _keeps_for_final(self) -> bool:
+        """Whether runs are kept for a final."""
+        return self._wants_final and self.tried.made + self._left >= FEW
+
+    def _final_is_due(self) -> bool:
+        """Whether there was no final yet, or, with a larger budget, a search since."""
+        return self.tried.made >= FINAL_AGAIN * self._final_at
+
     def _left_for(self, heat: Heat | None) -> float:
         """The runs that a heat, or a new one, may still start.
 
         Those that other heats were granted and those kept for the final are taken off.
         """
         left = self._left
-        if self._wants_final and not self._final_held and self.tried.made + left >= FEW:
+        if self._keeps_for_final() and self._final_is_due():
             left -= FINAL_SHARE * self.tried.made
         for other in self._heats:
             left -= other.pending
@@ -489,7 +505,8 @@ class Search:
                 heat = self._add_heat(*(data[fact] for fact in facts))
                 heat.new = heat.free = data["new"]
                 open_heats[heat.number] = heat
-                self._final_held |= heat.kind == "final"
+                if heat.kind == "final":
+                    self._final_at = data["made"]
             elif kind == "incumbent":
                 tried.incumbent, self._has_incumbent = places[data["name"]], True
                 self.steps.append(Step(data["runs"], data["name"]))
