@@ -216,15 +216,20 @@ def test_what_was_finished_comes_before_an_error(tmp_path: Path, made: Any) -> N
         assert os.uname().nodename in message
 
 
-def test_a_closed_pool_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After Ctrl-C solvers would run on, or their folders stay."""
+@pytest.mark.parametrize("kind", ["here", "threads"])
+def test_a_closed_pool_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """After Ctrl-C solvers would run on, or their folders and claims on cores stay."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     scenario = solver(tmp_path, "echo $$ > pid; sleep 1000")
-    with open_pool(scenario, 2, pin=False) as pool:
+    threads = ThreadPoolExecutor(2)
+    with open_pool(scenario, 2 if kind == "here" else threads, pin=False) as pool:
         for task in tasks(scenario):
             pool.submit(task)
         until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+    threads.shutdown()
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -362,7 +367,7 @@ def test_workers_notice_what_differs(tmp_path: Path) -> None:
     scenario.path.write_text(text)
     Path(task.instance.argument).write_text("changed\n")
     assert "instance" in problem()
-    remote.bench.release()
+    remote.bench.release(job)
 
 
 def test_memory_limits_fit_the_machine(tmp_path: Path) -> None:

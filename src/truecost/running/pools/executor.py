@@ -143,7 +143,7 @@ class ExecutorPool:
     def __exit__(self, *_: object) -> None:
         self.cancel()
         # Where the workers are threads of this process, the slots are ours.
-        bench.release()
+        bench.release(self._job)
 
 
 def _lost(error: BaseException) -> LostClusterError:

@@ -7,6 +7,7 @@ content, so that a worker that outlives an edit of the scenario or of an instanc
 import hashlib
 import json
 import os
+import secrets
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,8 +26,9 @@ from truecost.runs import Instance, Machine, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What all runs of a campaign have in common, as it is sent to workers."""
+    """What all runs of a campaign have in common, as it is sent to workers; `name` is unique."""
 
+    name: str
     scenario: str
     fingerprint: str
     pin: bool
@@ -36,6 +38,7 @@ class Job:
     def of(cls, scenario: Scenario, *, pin: bool) -> "Job":
         """The job of running a scenario."""
         return cls(
+            name=secrets.token_hex(8),
             scenario=str(scenario.path),
             fingerprint=fingerprint_of(scenario),
             pin=pin,
@@ -74,35 +77,49 @@ class Place:
 
 
 class Bench:
-    """The idle places of a worker process; each of its threads takes one for a run."""
+    """The places of a worker process; each of its threads takes one for a run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: dict[tuple[str, int], list[Place]] = {}
+        self._busy: list[tuple[str, Place]] = []
+        # Campaigns that ended in this process, whose runs may still be under way in other threads.
+        self._over: set[str] = set()
 
-    def take(self, job: str, cores: int) -> Place:
-        """A place for runs of this job, pinned to so many cores; 0 for any."""
+    def take(self, job: Job, cores: int) -> Place:
+        """A place for a run of this job, pinned to so many cores; 0 for any."""
         with self._lock:
-            if idle := self._idle.get((job, cores)):
-                return idle.pop()
-            # What another job, or this one before an edit, has loaded must not be used.
-            for others in self._idle.values():
-                if others:
+            if job.name in self._over:
+                raise LostSlotError("the campaign is over.")
+            if idle := self._idle.get((job.fingerprint, cores)):
+                place = idle.pop()
+            else:
+                # What another job, or this one before an edit, has loaded must not be used.
+                if others := next(filter(None, self._idle.values()), None):
                     others.pop().close()
-                    break
-            return Place(cores)
+                place = Place(cores)
+            self._busy.append((job.name, place))
+            return place
 
-    def give_back(self, job: str, cores: int, place: Place) -> None:
-        """Keep a place for the next run."""
+    def give_back(self, job: Job, cores: int, place: Place, *, lost: bool = False) -> None:
+        """Keep a place for the next run, unless it is lost or the campaign over."""
         with self._lock:
-            self._idle.setdefault((job, cores), []).append(place)
+            self._busy.remove((job.name, place))
+            if lost or job.name in self._over:
+                place.close()
+            else:
+                self._idle.setdefault((job.fingerprint, cores), []).append(place)
 
-    def release(self) -> None:
-        """Close all idle places."""
+    def release(self, job: Job) -> None:
+        """Close the idle places, and stop the runs of this job."""
         with self._lock:
+            self._over.add(job.name)
             for places in self._idle.values():
                 while places:
                     places.pop().close()
+            for name, place in self._busy:
+                if name == job.name:
+                    place.slot.stop()
 
 
 bench = Bench()
@@ -172,19 +189,19 @@ def _attempt(job: Job, task: Task, caller: Caller, instance: Instance) -> tuple[
     cores = caller.scenario.limits.cores if job.pin else 0
     lost = LostSlotError()
     for _ in range(ATTEMPTS):
-        place = bench.take(job.fingerprint, cores)
+        place = bench.take(job, cores)
         try:
             if job.fingerprint not in _solver:
                 _solver[job.fingerprint] = version_of(place.slot, caller)
             outcome = execute(place.slot, caller, task.configuration, instance, task.seed, task.cap)
         except LostSlotError as error:
-            place.close()
+            bench.give_back(job, cores, place, lost=True)
             lost = error
             continue
         except BaseException:
-            bench.give_back(job.fingerprint, cores, place)
+            bench.give_back(job, cores, place)
             raise
-        bench.give_back(job.fingerprint, cores, place)
+        bench.give_back(job, cores, place)
         return outcome, this_machine(_solver[job.fingerprint])
     raise killed(task, lost)
 
