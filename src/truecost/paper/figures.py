@@ -118,5 +118,5 @@ def _finished(ax: "Axes") -> "Axes":
         plain_ticks(ax, "x")
     if ax.get_yscale() == "log":
         plain_ticks(ax, "y")
-    ax.legend(fontsize=7.5)
+    ax.legend(fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none")
     return ax
