@@ -16,7 +16,7 @@ have gone.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,8 +133,6 @@ class Search:
             return self._space.default()
         return self.tried.configurations[self.tried.incumbent]
 
-    # ---- runs ------------------------------------------------------------------------------------
-
     def next(self, left: float) -> Run | None:
         """The next run to start; None while others must finish first, or when the search is over.
 
@@ -244,8 +242,6 @@ class Search:
         heat.free -= 1
         return Run(place, heat.order[0], cap)
 
-    # ---- stages ----------------------------------------------------------------------------------
-
     def _advance(self, heat: Heat) -> None:
         """Begin the next stage of a heat whose last one is done, or end it."""
         if heat.stage is not None:
@@ -337,8 +333,6 @@ class Search:
             heat.reason = "the budget is spent"
             self._end(heat, None)
 
-    # ---- heats -----------------------------------------------------------------------------------
-
     def _open(self) -> bool:
         """Open a heat, if workers would wait without one; whether there is one more."""
         busy = len(self._flying) >= self._workers
@@ -398,11 +392,9 @@ class Search:
         rng = np.random.default_rng([self._seed, self._decisions])
         known = () if defender is None else tried.costs[defender]
         order = grid.order(rng, known, shared)
-        heat = self._add_heat(self._opened, kind, grant, defender, members, order)
-        heat.new = heat.free = new
-        self._decide(
+        data = self._decide(
             "heat",
-            number=heat.number,
+            number=self._opened,
             kind=kind,
             grant=grant,
             defender=defender,
@@ -411,33 +403,28 @@ class Search:
             order=order,
             made=tried.made,
         )
-        if kind == "final":
-            self._final_at = tried.made
-        return heat
+        return self._add_heat(data)
 
-    def _add_heat(
-        self,
-        number: int,
-        kind: HeatKind,
-        grant: float,
-        defender: Place | None,
-        members: Iterable[Place],
-        order: list[Cell],
-    ) -> Heat:
-        instances = np.array(order, dtype=np.int64) // self._grid.runs
+    def _add_heat(self, data: Mapping[str, Any]) -> Heat:
+        """The heat of an event."""
+        defender, order = data["defender"], data["order"]
         heat = Heat(
-            number=number,
-            kind=kind,
-            grant=grant,
-            defender=defender,
+            kind=data["kind"],
+            number=data["number"],
             order=order,
-            instances=instances,
+            instances=np.array(order, dtype=np.int64) // self._grid.runs,
+            defender=defender,
+            grant=data["grant"],
+            new=data["new"],
+            free=data["new"],
         )
-        for place in [*([] if defender is None else [defender]), *members]:
+        for place in [*([] if defender is None else [defender]), *data["members"]]:
             heat.enter(place)
             heat.extend(place, self.tried.costs[place])
         self._heats.append(heat)
-        self._opened = number + 1
+        self._opened = heat.number + 1
+        if heat.kind == "final":
+            self._final_at = data["made"]
         return heat
 
     def _keeps_for_final(self) -> bool:
@@ -462,11 +449,10 @@ class Search:
                 left -= max(0.0, other.grant - other.started)
         return left
 
-    # ---- events ----------------------------------------------------------------------------------
-
-    def _decide(self, kind: str, /, **data: Any) -> None:
+    def _decide(self, kind: str, /, **data: Any) -> dict[str, Any]:
         self._decisions += 1
         self._record(kind, data)
+        return data
 
     def restore(
         self,
@@ -476,21 +462,15 @@ class Search:
     ) -> None:
         """Rebuild the state from events and finished runs; runs that were under way start again.
 
-        Parameters
-        ----------
-        events
-            What was recorded, in order.
-        configurations
-            From names.
-        runs
-            Configuration's name, cell, cost, and whether it was censored.
+        `configurations` gives them by name; runs are a configuration's name, the cell, the cost,
+        and whether it was censored.
         """
         recorded, tried = list(events), self.tried
-        for kind, data in recorded:
-            if kind == "proposal":
-                configuration = configurations(data["name"])
-                point = self._space.points.encode([configuration.values])[0]
-                tried.enter(configuration, data["origin"], point)
+        proposals = [data for kind, data in recorded if kind == "proposal"]
+        proposed = [configurations(data["name"]) for data in proposals]
+        points = self._space.points.encode([configuration.values for configuration in proposed])
+        for data, configuration, point in zip(proposals, proposed, points, strict=True):
+            tried.enter(configuration, data["origin"], point)
         places = {c.name: Place(place) for place, c in enumerate(tried.configurations)}
         for name, cell, cost, censored in runs:
             if name in places:
@@ -501,12 +481,7 @@ class Search:
             self._decisions += 1
             heat = open_heats.get(data.get("heat", -1))
             if kind == "heat":
-                facts = ("number", "kind", "grant", "defender", "members", "order")
-                heat = self._add_heat(*(data[fact] for fact in facts))
-                heat.new = heat.free = data["new"]
-                open_heats[heat.number] = heat
-                if heat.kind == "final":
-                    self._final_at = data["made"]
+                heat = open_heats[data["number"]] = self._add_heat(data)
             elif kind == "incumbent":
                 tried.incumbent, self._has_incumbent = places[data["name"]], True
                 self.steps.append(Step(data["runs"], data["name"]))
