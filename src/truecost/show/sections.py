@@ -75,7 +75,7 @@ def _named(assessment: "Assessment", one: "Statement", names: Names) -> str:
         case "difference":
             return f"difference in {mean_of(assessment, one.penalty)}"
         case "wins":
-            return "runs won, ties half"
+            return "runs won (a tie counts half)"
         case "solved":
             return f"runs solved, {about}"
         case "solved difference":
@@ -250,8 +250,9 @@ ASSUMED_BASIS = {
     "of the instances that matter.",
     "fixed before": "{Winner} was fixed before these runs, and the instances are a random sample "
     "of those that matter.",
-    "list": "All {candidates:,} configurations were fixed before the first run; the allowed error "
-    "is divided by {rivals:,}. The instances are a random sample of those that matter.",
+    "list": "All {candidates:,} configurations were fixed before the first run; the error "
+    "probability of each limit is divided by {rivals:,}. The instances are a random sample of "
+    "those that matter.",
 }
 ASSUMED_UNIT = {
     "family": "Families were sampled independently, and each counts equally.",
@@ -259,7 +260,7 @@ ASSUMED_UNIT = {
 }
 ASSUMED_LOOKS = {
     True: "The limits stay valid however often the results are looked at.",
-    False: "The results are looked at once: no runs are added until the answer is liked.",
+    False: "No runs are added after looking at the results.",
 }
 
 
