@@ -7,6 +7,7 @@ from scipy.stats import binomtest
 from truecost.campaigns.budget import Budget, Purse, Tally
 from truecost.campaigns.deciding import Decider
 from truecost.errors import InputError
+from truecost.stats.betting import proves_above
 from truecost.stats.quantities import Runs, Scale
 
 PAR10 = Scale(low=0.0, high=10.0, cutoff=1.0, par=10.0)
@@ -52,6 +53,16 @@ def test_the_declared_penalty_needs_every_step() -> None:
     assert not feed(decider, winner, default)
     par2 = Decider(Scale(low=0.0, high=2.0, cutoff=1.0, par=2.0), "mean", None, 0.05, 150)
     assert feed(par2, [min(cost, 2.0) for cost in winner], [min(cost, 2.0) for cost in default])
+
+
+def test_a_proof_at_the_declared_penalty_alone_decides_nothing() -> None:
+    """It would stop as decided where the verdict, which begins at PAR2, says undecided."""
+    rng = np.random.default_rng(4)
+    winner = np.where(rng.random(100) < 0.02, 10.0, 0.9).tolist()
+    default = np.where(rng.random(100) < 0.5, 10.0, 0.1).tolist()
+    values = 0.5 + (np.array(winner) - np.array(default)) / 20
+    assert proves_above(1 - values, 0.5, 0.05, planned=100, watched=True, balanced=True)
+    assert not feed(Decider(PAR10, "mean", None, 0.05, 100), winner, default)
 
 
 def test_what_is_decided_stays_decided() -> None:

@@ -118,6 +118,8 @@ def test_added_instances_come_last(tmp_path: Path) -> None:
     before = [instance.name for instance in scenario.instances]
     larger = tools.scenario(tmp_path, instances=30)
     assert [one.name for one in larger.instances][:5] != before, "another seed"
+    one = gather(larger, tmp_path / "g.db", **size, instances=6, pool=tools.Pool())
+    assert one.runs == 12
     gather(larger, tmp_path / "g.db", **size, pool=tools.Pool())
     with Journal.read(tmp_path / "g.db") as journal:
         plan = journal.log().plan

@@ -395,6 +395,18 @@ def test_families_are_run_whole(tmp_path: Path) -> None:
                  instances=tools.new_instances(tmp_path, 3))  # fmt: skip
 
 
+def test_families_do_not_grow(tmp_path: Path) -> None:
+    """Instances would be added to a family whose costs have been seen."""
+    scenario = families(tools.scenario(tmp_path, instances=18, metric=VALUE), 3)
+    how: dict[str, Any] = {"configuration": WINNER, "sampled": "family", "complete": True}
+    few = [one for place, one in enumerate(scenario.instances[:12]) if place != 4]
+    validate(None, scenario, tmp_path / "v.db", instances=few, pool=tools.Pool(), **how)
+    pool = tools.Pool()
+    result = validate(None, scenario, tmp_path / "v.db", pool=pool, **how)
+    made = {task.instance.extras["family"] for task in pool.made}
+    assert (made, result.instances) == ({"f4", "f5"}, 11 + 6)
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"delta": 0.1}, r"delta was 0\.05, is 0\.1"),
     ({"margin": "5%"}, "margin was not given"),
