@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ def test_runs_may_come_in_any_form(tmp_path: Path) -> None:
     table = frame()
     table.to_csv(tmp_path / "runs.csv", index=False)
     array = table.pivot(index="configuration", columns="instance", values="cost").to_numpy()
-    how = {"low": 0.0, "high": 3.0}
+    how: dict[str, Any] = {"low": 0.0, "high": 3.0}
     means = {
         kind: tc.import_runs(source, **how).runs.costs.mean()
         for kind, source in {

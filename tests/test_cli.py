@@ -124,7 +124,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_audit_answers_with_its_exit_code(run: Run, tmp_path: Path) -> None:
     """CI would pass a winner that is not proven better, or fail one that is."""
     table = paired_table(tmp_path / "runs.csv", 0.5)
-    how = ("--default", "default", "--low", "0", "--high", "20", "--basis", "fixed-before")
+    how = ("--default", "default", "--low", "0", "--high", "8", "--basis", "fixed-before")
     proven = run("audit", table, "--configuration", "tuned", *how)
     assert (proven.returncode, proven.stderr) == (0, "")
     table = paired_table(tmp_path / "worse.csv", 2.0)
@@ -222,12 +222,10 @@ def test_printed_commands_run(run: Run, tmp_path: Path) -> None:
         ("audit", "lkh", "--margin", "5%"),
     ):
         text = run(*words, cwd=tmp_path).stdout
-        printed += [line.removeprefix("Next: ").strip() for line in text.splitlines()
-                    if line.removeprefix("Next: ").strip().startswith("truecost ")]  # fmt: skip
+        _, _, steps = text.partition("\nNext: ")
+        printed += [line.strip() for line in steps.splitlines() if "truecost " in line]
     assert printed
     for line in printed:
-        if "…" in line or "scenario.toml" in line:
-            continue
         ended = run(*shlex.split(line)[1:], cwd=tmp_path)
         assert ended.returncode in (0, 1), (line, ended.stderr)
 

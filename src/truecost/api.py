@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.errors import InputError, did_you_mean
 from truecost.judge.assessment import Assessment
-from truecost.judge.question import Question
+from truecost.judge.question import Basis, Question
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 
@@ -185,7 +185,7 @@ def compare(
     log = pair_logs(logs[0], logs[1], names, common=common)
     # Mean cost and runs won share δ where either of them can make NEW fail.
     share = delta if margin is not None else delta / 2
-    basis = None if log.adaptive else "fixed before"
+    basis: Basis | None = None if log.adaptive else "fixed before"
     question = Question(configuration=log.incumbent, basis=basis, margin=margin, delta=share)
     return Comparison(assessment=assess(log, question))
 

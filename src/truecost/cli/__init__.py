@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from truecost.cli.options import Command
 from truecost.errors import InputError, TruecostError
 
 # What typer answers Ctrl-C by, as shells do: 128 and the number of the signal.
@@ -62,9 +63,11 @@ def app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     for name in names:
         module = import_module(f"truecost.cli.{'import_' if name == 'import' else name}")
         if (group := getattr(module, "app", None)) is not None:
+            for command in group.registered_commands:
+                command.cls = Command
             made.add_typer(group, name=name, short_help=COMMANDS[name])
         else:
-            made.command(name, short_help=COMMANDS[name])(module.command)
+            made.command(name, cls=Command, short_help=COMMANDS[name])(module.command)
     return made
 
 

@@ -26,6 +26,7 @@ def command(
     and test runs as NAME-test.csv.
     """
     from truecost import api
+    from truecost.judge.assessment import SCHEMA, plain
     from truecost.matrix.files import write_log
     from truecost.show.summaries import log_summary
 
@@ -33,7 +34,7 @@ def command(
     if out is not None:
         write_log(log, out)
     if json:
-        print_json(log.to_dict())
+        print_json({"schema": SCHEMA, **plain(log)})
         return
     print_text(log_summary(log))
     if out is not None:

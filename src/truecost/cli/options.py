@@ -13,6 +13,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from truecost.errors import InputError
 
@@ -21,7 +22,7 @@ RUNS_HELP = (
     "journal of truecost, or the name of an example."
 )
 # Headings under which `--help` lists the fields of a record.
-PANELS = {"Reading": "Reading the runs", "Question": "The question"}
+PANELS = {"Question": "The question", "Reading": "Reading the runs"}
 
 Runs = Annotated[str, typer.Argument(metavar="RUNS", help=RUNS_HELP, show_default=False)]
 ScenarioFile = Annotated[
@@ -48,6 +49,23 @@ Dask = Annotated[
 NoPin = Annotated[bool, typer.Option("--no-pin", help="Do not pin runs to cores.")]
 
 
+class Command(TyperCommand):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, the command's own options, and those of each record."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                panel = getattr(parameter, "rich_help_panel", None) or usual
+                groups.setdefault(panel, []).append(record)
+        order = ["Arguments", "Options", *PANELS.values()]
+        for title in sorted(groups, key=order.index):
+            with formatter.section(title):
+                formatter.write_dl(groups[title])
+
+
 def pool_of(workers: int | None, dask: str | None) -> int | str | None:
     """What `open_pool` takes."""
     return workers if dask is None else dask
@@ -55,18 +73,19 @@ def pool_of(workers: int | None, dask: str | None) -> int | str | None:
 
 def with_records(command: Callable[..., Any]) -> Callable[..., Any]:
     """Replace each parameter of a command that is a record by options, one per field."""
-    records: dict[str, type] = {}
+    records: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
+    from_records: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         record, *left_out = get_args(parameter.annotation)[:2] or (parameter.annotation,)
         if not is_dataclass(record):
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
-        records[name] = record  # type: ignore[assignment]
+        records[name] = record
         omitted = left_out[0] if left_out else ()
-        hints = get_type_hints(record)
-        parameters += [
-            _parameter(item, hints[item.name], PANELS[record.__name__])  # type: ignore[attr-defined]
+        hints, panel = get_type_hints(record), PANELS[str(getattr(record, "__name__", ""))]
+        from_records += [
+            _parameter(item, hints[item.name], panel)
             for item in fields(record)
             if item.name not in omitted
         ]
@@ -75,12 +94,14 @@ def with_records(command: Callable[..., Any]) -> Callable[..., Any]:
     def call(**given: Any) -> Any:
         values = {}
         for name, record in records.items():
-            names = [item.name for item in fields(record) if item.name in given]  # type: ignore[arg-type]
+            names = [item.name for item in fields(record) if item.name in given]
             typed = {key: _value(key, given.pop(key)) for key in names}
             # What was not typed keeps the record's own default.
             values[name] = record(**{key: item for key, item in typed.items() if item is not None})
         return command(**values, **given)
 
+    # A command's own options first: those that many commands have come last in its help.
+    parameters += from_records
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {item.name: item.annotation for item in parameters}
     return call
