@@ -5,7 +5,7 @@
 RESULTS.csv` prints truecost's true cost over that of the other tools. A target is drawn anew from
 every draw, and tools are paired by it. irace needs R with the package irace, SMAC3 the package
 smac. `--external NAME=COMMAND` adds a program that searches on request (see `External`), another
-version of truecost for instance.
+version of truecost for instance; truecost-8 and truecost-32 make that many runs at a time.
 
 Every tool has the same 100 instances, the default to start from, and the same number of runs; those
 that truecost keeps for held-out instances count. What a tool returns is judged by its expected
@@ -25,6 +25,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -404,7 +405,13 @@ def _from_smac(space: Any, config: Any) -> Configuration:
 
 
 Tool = Callable[[Target, int, int], Found | None]
-TOOLS: dict[str, Tool] = {"truecost": by_truecost, "irace": by_irace, "smac": by_smac}
+TOOLS: dict[str, Tool] = {
+    "truecost": by_truecost,
+    "truecost-8": partial(by_truecost, workers=8),
+    "truecost-32": partial(by_truecost, workers=32),
+    "irace": by_irace,
+    "smac": by_smac,
+}
 
 
 # ---- tables --------------------------------------------------------------------------------------

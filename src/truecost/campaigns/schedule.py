@@ -328,10 +328,11 @@ class Search:
     def _close(self) -> None:
         """The budget is spent: what the open heats know decides."""
         for heat in list(self._heats):
-            if not self._has_incumbent and (leader := heat.leader()) is not None:
-                self._crown(leader)
-            heat.reason = "the budget is spent"
-            self._end(heat, None)
+            heat.reason, winner = "the budget is spent", heat.leader()
+            if winner is not None and heat.defender is not None and heat.kind != "final":
+                outcome = duel(heat, winner, heat.defender, left=0, at_least=1)
+                winner = None if isinstance(outcome, Stage) else outcome
+            self._end(heat, winner)
 
     def _open(self) -> bool:
         """Open a heat, if workers would wait without one; whether there is one more."""
