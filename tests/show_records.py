@@ -145,7 +145,7 @@ def renamed() -> CostMatrix:
     runs = times()
     return runs.replace(
         configurations=[f"{HOSTILE}{name}" for name in runs.configurations],
-        instances=[f"{HOSTILE}/{name}" for name in runs.instances],
+        instances=[f"{HOSTILE}/{name}<b>&" for name in runs.instances],
     )
 
 
@@ -190,7 +190,7 @@ def refused(**changes: Any) -> Assessment:
 def samples() -> dict[str, Assessment]:
     """One assessment of every kind that is shown differently."""
     one = times(1).replace(configurations=["0"])
-    families = [f"family-{place % 10}" for place in range(50)]
+    families = [f"family-{int(place**0.5)}" for place in range(50)]
     scores = qualities().replace(low=0.0, high=20.0)
     seeds = times(instances=1, runs=40)
     grades = get_args(Grade)

@@ -8,6 +8,7 @@ from commands import Run
 from truecost import api
 from truecost.cli import COMMANDS
 from truecost.judge.question import Question
+from truecost.matrix.log import Plan
 from truecost.matrix.reading import Reading
 from truecost.show.next_steps import next_steps
 
@@ -44,6 +45,8 @@ def test_options_are_repeated() -> None:
     for flag, value in (("--default", "a b"), ("--cutoff", "5"), ("--primary", "wins"),
                         ("--delta", "0.01")):  # fmt: skip
         assert words[words.index(flag) + 1] == value
+    # `plan` takes no test runs.
+    assert "--test" not in words
 
 
 def test_plan_takes_what_is_printed(run: Run) -> None:
@@ -65,8 +68,10 @@ def test_logs_of_tools_become_scenarios() -> None:
     sample = records.samples()["tests of the winner only"]
     (step,) = next_steps(sample)
     assert shlex.split(step)[1:4] == ["scenario", "from-log", "a b.Rdata"]
-    journal = replace(sample, log=replace(sample.log, tool="truecost configure"))
-    assert next_steps(journal) == ()
+    plan = Plan(order=("new-0",), planned=1)
+    for changes in ({"tool": "truecost configure"}, {"test_plan": plan}, {"plan": plan}):
+        journal = replace(sample, log=replace(sample.log, **changes))
+        assert next_steps(journal) == ()
 
 
 def test_control_characters_are_not_printed() -> None:

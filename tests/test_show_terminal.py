@@ -1,10 +1,13 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import show_records as records
 
+from truecost.judge.question import Question
+from truecost.runs import Caveat
 from truecost.show import sections, terminal
 from truecost.show.verdict import block
 
@@ -40,6 +43,22 @@ def test_the_first_caveat_is_always_there(name: str) -> None:
     sample = records.samples()[name]
     caveats = sections.caveats(sample)
     assert not caveats or caveats[0][:40] in terminal.screen(sample)
+
+
+def test_a_full_screen_keeps_the_first_caveat() -> None:
+    """Where there are many statements, no caveat would be left, or the headline would scroll."""
+    more = tuple(
+        records.statement(quantity, no_difference=1.0)
+        for quantity in ("mean", "solved difference", "median speed-up", "geometric speed-up")
+    )
+    caveats = tuple(Caveat(str(place), f"Caveat {place} {'word ' * 20}.") for place in range(9))
+    given = records.proven("probably better", question=Question(margin="5%"), caveats=caveats)
+    sample = replace(given, statements=(*given.statements, *more, records.statement("margin")))
+    text = terminal.screen(sample, steps=("truecost plan x", "truecost audit x"))
+    assert "Caveat 0" in text
+    assert "--all" in text
+    assert "Caveat 8" not in text
+    assert "Caveat 8" in terminal.screen(sample, all=True)
 
 
 def test_colours_only_when_asked() -> None:

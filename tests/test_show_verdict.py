@@ -7,6 +7,7 @@ import show_records as records
 
 from truecost.judge.assessment import Assessment
 from truecost.judge.question import Question
+from truecost.matrix.log import Plan
 from truecost.show import sentences, verdict
 
 NAMES = list(records.samples())
@@ -142,6 +143,16 @@ def test_training_and_test_costs_are_not_in_one_table() -> None:
     assert "training" in said.training
 
 
+def test_a_validation_has_no_training_runs() -> None:
+    """Without a log, the test runs of a validation would be called training runs, too."""
+    runs = records.times()
+    plan = Plan(order=runs.instances, planned=50, candidates=("4",), runs=2)
+    sample = records.judged(runs, test=runs, default="0", incumbent="4", test_plan=plan)
+    said = verdict.block(sample)
+    assert "test instances" in said.title
+    assert "training" not in " ".join((said.title, said.training))
+
+
 def test_training_instances_are_called_so() -> None:
     """Runs that chose the winner would look like evidence."""
     said = verdict.block(records.samples()["tests of the winner only"])
@@ -151,7 +162,7 @@ def test_training_instances_are_called_so() -> None:
 
 def test_small_over_tuning_is_no_news() -> None:
     """An over-tuning of a millionth would be reported as a finding."""
-    sample = records.samples()["families"]
+    sample = records.samples()["hostile names"]
     assert sample.selection is not None
     small = replace(sample, selection=replace(sample.selection, error=1e-7))
     assert verdict.block(sample).training
