@@ -173,6 +173,24 @@ def test_events_that_wait_are_seen_and_written(journal: Journal, scenario: Scena
         assert [event.data for event in reader.events()] == ["a"]
 
 
+def test_configurations_that_wait_are_seen_and_written(
+    journal: Journal, scenario: Scenario
+) -> None:
+    """A proposal would be forgotten, or its run have no configuration, after a crash."""
+    new = scenario.space.configurations(5, seed=1)[3:]
+    journal.enter([new[0]])
+    assert list(journal.configurations())[-1] == new[0].name
+    with Journal.read(journal.path) as reader:
+        assert new[0].name not in reader.configurations()
+    task = Task(configuration=new[0], instance=scenario.instances[0], number=0, seed=1)
+    journal.add([Finished(task=task, outcome=tools.outcome(0.5), machine=tools.MACHINE)])
+    journal.enter([new[1]])
+    journal.close()
+    with Journal.read(journal.path) as reader:
+        assert list(reader.configurations())[-2:] == [one.name for one in new]
+        assert reader.matrix().configurations == (new[0].name,)
+
+
 def test_output_of_failures_is_kept(
     journal: Journal, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,7 +103,9 @@ class Journal:
         self._connection, self._lock = connection, lock
         self._numbers: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
         self._machines: dict[Machine, int] = {}
+        # Events and configurations that are written with the next commit.
         self._waiting: list[tuple[int, int, str, str]] = []
+        self._entering: dict[str, str] = {}
         self._events = self._rows = 0
         self._room: int | None = None
 
@@ -211,12 +213,14 @@ class Journal:
     def enter(
         self, configurations: Iterable["Configuration"] = (), instances: Iterable[Instance] = ()
     ) -> None:
-        """Take in configurations and instances; a known instance must have the same content."""
+        """Take in configurations and instances; a known instance must have the same content.
+
+        Configurations alone are on disk with the next commit.
+        """
+        self._entering |= {one.name: json.dumps(dict(one.values)) for one in configurations}
+        if not (instances := tuple(instances)):
+            return
         with self._transaction():
-            self._connection.executemany(
-                'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)',
-                [(listed.name, json.dumps(dict(listed.values))) for listed in configurations],
-            )
             known = dict(self._connection.execute("SELECT name, digest FROM instances"))
             for instance in instances:
                 digest = _digest(instance)
@@ -319,10 +323,7 @@ class Journal:
         with store.sqlite_errors(self.path):
             try:
                 with store.transaction(self._connection):
-                    if self._waiting:
-                        self._connection.executemany(
-                            "INSERT INTO events VALUES (?, ?, ?, ?)", self._waiting
-                        )
+                    self._write_waiting()
                     yield
             except BaseException:
                 # What was entered in the transaction is gone.
@@ -331,6 +332,17 @@ class Journal:
                     known.clear()
                 raise
             self._waiting.clear()
+            self._entering.clear()
+
+    def _write_waiting(self) -> None:
+        # A new journal has no tables yet.
+        if self._entering:
+            self._connection.executemany(
+                'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)',
+                self._entering.items(),
+            )
+        if self._waiting:
+            self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", self._waiting)
 
     # Reading
 
@@ -373,7 +385,9 @@ class Journal:
             rows = self._connection.execute(
                 'SELECT name, "values" FROM configurations ORDER BY id'
             ).fetchall()
-            return {name: json.loads(values) for name, values in rows}
+            written = {name: json.loads(values) for name, values in rows}
+            waiting = {name: json.loads(values) for name, values in self._entering.items()}
+            return {**written, **waiting}
 
     def instances(self) -> dict[str, dict[str, str]]:
         """The extra columns of every instance, by name, in order of entry."""
@@ -482,7 +496,7 @@ class Journal:
     def close(self) -> None:
         """Write waiting events and close the file."""
         try:
-            if self._waiting and self._lock is not None:
+            if (self._waiting or self._entering) and self._lock is not None:
                 with contextlib.suppress(InputError), self._transaction():
                     pass
         finally:
