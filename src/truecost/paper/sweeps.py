@@ -8,14 +8,15 @@ training cost.
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray, IntArray
 from truecost.errors import check_choice, check_share
 from truecost.matrix import CostMatrix
-from truecost.paper.exact import Estimator, complete_costs, subset_weights
+from truecost.paper.exact import Estimator, subset_weights
 from truecost.paper.fit import FORMULAS, Kind
 from truecost.paper.splits import Costs, Floats, Progress, cumulative_means, in_processes
 from truecost.stats.random import Rng, generator
@@ -28,8 +29,8 @@ CURVES = ("uniform", "selection", "training", "test")
 SIMULATED: tuple[Estimator, ...] = ("even", "concentrated", "scattered")
 # Sums of equal costs in different orders differ by less than this share in single precision.
 TIE = 1e-6
-# Thresholds in each half of a distribution over m-subsets.
-THRESHOLDS = 400
+# Thresholds for each part of a distribution over m-subsets.
+THRESHOLDS = 300
 
 
 def sweep(
@@ -84,7 +85,7 @@ def sweep(
     if kind == "k":
         sizes["n"] = values * runs
     if kind == "m":
-        curves = _over_subsets(complete_costs(matrix), costs, splits, rng, delta)
+        curves = _over_subsets(costs, splits, rng, delta)
         if progress is not None:
             progress(splits)
     else:
@@ -186,79 +187,79 @@ def _over_splits(errors: Floats, lowest: float, delta: float) -> dict[str, Float
     return curves
 
 
-def _over_subsets(
-    runs: FloatArray, costs: Costs, splits: int, rng: Rng, delta: float
-) -> dict[str, FloatArray]:
+def _over_subsets(costs: Costs, splits: int, rng: Rng, delta: float) -> dict[str, FloatArray]:
     """The curves over all m-subsets of every split, without drawing any: the expected error of a
     random subset is a weighted sum of sorted errors.
     """
-    configurations, instances, _ = runs.shape
-    means = runs.mean(axis=2).T
+    instances, configurations = costs.means.shape
     order = np.broadcast_to(np.arange(instances), (splits, instances))
     order = generator(rng).permuted(order, axis=1)
-    training = _mean_over(means, order[:, : costs.train])
-    tests = _mean_over(means, order[:, costs.train : costs.train + costs.test])
-    errors = np.sort(tests - training, axis=1)
+    training = _mean_over(costs.means, order[:, : costs.train])
+    tests = _mean_over(costs.means, order[:, costs.train : costs.train + costs.test])
+    # The place that most subsets take comes first: the largest error, the lowest training cost.
+    errors = -np.sort(training - tests, axis=1)
     by_cost = np.argsort(training, axis=1)
     training = np.take_along_axis(training, by_cost, axis=1)
     chosen = np.take_along_axis(tests, by_cost, axis=1) - training
     _average_ties(training, chosen)
     largest = subset_weights(configurations, np.arange(1, configurations + 1))
-    least = np.ascontiguousarray(largest[:, ::-1])
-    uniform, selection, cost = errors @ largest.T, chosen @ least.T, training @ least.T
+    weights = np.ascontiguousarray(largest[:, ::-1], dtype=np.float32)
+    uniform, selection, cost = (values @ weights.T for values in (errors, chosen, training))
+    cost = cost.astype(np.float64) + costs.lowest
     curves = _means(dict(zip(CURVES, (uniform, selection, cost, cost + selection), strict=True)))
-    curves["uniform_q"] = _mixture_quantile(errors, largest, 1 - delta)
-    curves["selection_q"] = _mixture_quantile(chosen, least, 1 - delta)
+    curves["uniform_q"] = _mixture_quantile(errors, weights, 1 - delta)
+    curves["selection_q"] = _mixture_quantile(chosen, weights, 1 - delta)
     return curves
 
 
-def _mean_over(means: FloatArray, places: IntArray) -> FloatArray:
+def _mean_over(means: Floats, places: IntArray) -> Floats:
     """Means over the instances of every split, (splits, M), as a product with a 0/1 matrix."""
-    mask = np.zeros((len(places), len(means)))
+    mask = np.zeros((len(places), len(means)), np.float32)
     np.put_along_axis(mask, places, 1.0, axis=1)
-    return np.asarray(mask @ means / places.shape[1])
+    return np.asarray(mask @ means / np.float32(places.shape[1]))
 
 
-def _average_ties(costs: FloatArray, values: FloatArray) -> None:
+def _average_ties(costs: Floats, values: Floats) -> None:
     """Average the values of equal costs in every row of sorted costs, in place: which of the equal
     ones would be selected is a matter of chance.
     """
-    # Equal costs may differ in their last digits after a product of matrices.
-    tied = np.diff(costs, axis=1) <= 1e-12 * np.abs(costs[:, 1:])
+    tied = np.diff(costs, axis=1) <= TIE * np.abs(costs[:, 1:])
     if not tied.any():
         return
     starts = np.concatenate([np.ones((len(costs), 1), bool), ~tied], axis=1)
     groups = np.cumsum(starts) - 1
-    values[:] = (np.bincount(groups, values.ravel()) / np.bincount(groups))[groups].reshape(
-        values.shape
-    )
+    means = np.bincount(groups, values.ravel()) / np.bincount(groups)
+    values[:] = means[groups].reshape(values.shape)
 
 
-def _mixture_quantile(values: FloatArray, weights: FloatArray, level: float) -> FloatArray:
+def _mixture_quantile(values: Floats, weights: Floats, level: float) -> FloatArray:
     """The quantile over splits and m-subsets for every row of weights, where the value at a place
     of a split has the weight of the place.
 
-    Taken among thresholds that grow denser towards both ends, where the largest of many lie.
+    Taken among quantiles of the first place, the second, the next two, the next four …: the larger
+    the subsets, the fewer places matter.
     """
-    pooled = np.sort(values, axis=None)
-    tail = np.geomspace(1, pooled.size / 2, THRESHOLDS).astype(np.int64) - 1
-    thresholds = np.unique(np.concatenate([pooled[tail], pooled[-1 - tail]]))
+    ends = [0, *(2 ** np.arange(values.shape[1].bit_length())), values.shape[1]]
+    parts = [values[:, start:end] for start, end in pairwise(ends) if start < end <= len(values.T)]
+    shares = np.linspace(0, 1, THRESHOLDS)
+    ordered = [np.sort(part, axis=None) for part in parts]
+    thresholds = np.unique([part[(shares * (part.size - 1)).astype(int)] for part in ordered])
     ranks = np.searchsorted(thresholds, values)
     places = values.shape[1]
     counts = np.bincount(
         (ranks + len(thresholds) * np.arange(places)).ravel(), minlength=len(thresholds) * places
     ).reshape(places, len(thresholds))
     # The share of the mixture at or below each threshold: (m, thresholds).
-    share = weights @ np.cumsum(counts, axis=1) / len(values)
-    return np.asarray(thresholds[(share >= level - 1e-9).argmax(axis=1)])
+    share = weights @ np.cumsum(counts, axis=1).astype(np.float32) / len(values)
+    return np.asarray(thresholds[(share >= level - 1e-6).argmax(axis=1)], dtype=np.float64)
 
 
-def _means(curves: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def _means(curves: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
     """The means over splits and their standard errors."""
     columns = {}
     for name, values in curves.items():
-        columns[name] = values.mean(axis=0)
-        columns[f"{name}_se"] = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        columns[name] = values.mean(axis=0, dtype=np.float64)
+        columns[f"{name}_se"] = values.std(axis=0, ddof=1, dtype=np.float64) / np.sqrt(len(values))
     return columns
 
 
