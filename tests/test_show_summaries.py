@@ -1,0 +1,107 @@
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import show_records as records
+
+from truecost.campaigns.budget import Budget
+from truecost.campaigns.results import Configured, Gathered, Stop, Validated
+from truecost.judge.assessment import Assessment
+from truecost.matrix.log import Log
+from truecost.show import summaries
+from truecost.space.space import Configuration
+
+WINNER = Configuration(name="4", values={"restarts": 3, "phase": "on"})
+DEFAULT = Configuration(name="0", values={"restarts": 5, "phase": "on"})
+
+
+def configured(assessment: Assessment, **changes: Any) -> Configured:
+    """A search that recommends its winner unless changed."""
+    fields: dict[str, Any] = {
+        "scenario": "mine", "journal": Path("mine.db"), "assessment": assessment,
+        "incumbent": WINNER, "recommended": WINNER, "default": DEFAULT, "origin": "model",
+        "configurations": 120, "training_cost": 4.0, "standard_error": 0.1,
+        "reason": "the budget is spent", "stop": Stop(why="budget", units=30), "runs": 5000,
+        "test_runs": 60, "censored": 0, "cpu": 7300.0, "spent": 5000.0,
+        "budget": Budget(amount=5000, unit="runs"),
+    }  # fmt: skip
+    return Configured(**fields | changes)
+
+
+@pytest.mark.parametrize("name", list(records.samples()))
+def test_logs_of_every_kind_are_summed_up(name: str) -> None:
+    """`import` would fail on a log without a default, families, or a range."""
+    log = records.samples()[name].log
+    lines = summaries.log_summary(log).splitlines()
+    assert f"{log.runs.shape[1]:,} instance" in lines[0]
+    assert all(line.isprintable() for line in lines)
+    for caveat in log.caveats:
+        assert any(caveat.sentence[:30] in line for line in lines)
+
+
+def test_failed_and_missing_runs_are_counted() -> None:
+    """An import that lost runs would look complete."""
+    runs = records.times()
+    costs = runs.costs.copy()
+    costs[0, :7, 1] = float("nan")
+    statuses = runs.statuses.copy()  # type: ignore[union-attr]
+    statuses[0, :7, 1] = -1
+    log = Log(runs=runs.replace(costs=costs, statuses=statuses))
+    text = summaries.log_summary(log)
+    assert f"493, {int(log.runs.failed.sum())} not solved" in text
+    assert "7 of 500" in text
+
+
+def test_the_winner_is_recommended_as_arguments() -> None:
+    """A user would not learn what to run after a search."""
+    text = summaries.search_summary(configured(records.proven("better")))
+    assert shlex.split(text.splitlines()[-1]) == ["--restarts=3", "--phase=on"]
+    assert "Use the winner" in text
+    assert "luck" not in text
+
+
+@pytest.mark.parametrize("grade", ["undecided", "probably better", "worse"])
+def test_an_unproven_winner_is_not_praised(grade: str) -> None:
+    """A search would advise to use a winner as if it were proven better."""
+    text = summaries.search_summary(configured(records.proven(grade)))
+    assert "luck" in text
+    kept = summaries.search_summary(configured(records.proven(grade), recommended=DEFAULT))
+    assert "Keep the default" in kept
+    assert "--restarts=5" in kept
+
+
+@pytest.mark.parametrize("why", ["decided", "forecast", "budget", "instances"])
+def test_every_end_of_a_test_has_a_sentence(why: str) -> None:
+    """A validation would end in a traceback after all its runs."""
+    validated = Validated(
+        scenario="mine", journal=Path("v.db"), stop=Stop(why=why, units=31), runs=93, cpu=12.0,
+        assessments=(records.proven("better"), records.proven("undecided")), spent=93.0,
+        budget=Budget(amount=200, unit="runs"), instances=50, left_out=1,
+    )  # fmt: skip
+    text = summaries.validation_summary(validated)
+    assert "31 units" in text
+    assert "1 of 2" in text
+    assert "1 instance." in text
+
+
+def test_an_unfinished_campaign_says_so() -> None:
+    """A campaign that was stopped would look finished."""
+    gathered = Gathered(
+        scenario="mine", journal=Path("g.db"), runs=40, planned=100, cpu=3.0, spent=40.0,
+        configurations=10, instances=5, stop="interrupted",
+    )  # fmt: skip
+    text = summaries.campaign_summary(gathered)
+    assert "40 of 100 runs (interrupted)" in text
+
+
+def test_the_demo_fits_a_screen() -> None:
+    """The first thing a new user sees would scroll away."""
+    samples = records.samples()
+    text = summaries.demo_text(
+        {"kissat": samples["probably better"], "lkh": samples["mixed"], "clasp": samples["better"]}
+    )
+    assert len(text.splitlines()) < 20
+    assert max(map(len, text.splitlines())) <= 80
+    for solver in ("kissat", "lkh", "clasp"):
+        assert solver in text
