@@ -133,7 +133,8 @@ def demo_text(assessments: "Mapping[str, Assessment]", *, width: int = 80) -> st
     lines = wrapped(DEMO, width)
     for solver, assessment in assessments.items():
         said = block(assessment)
-        lines += ["", f"{solver} ({said.title[:1].lower()}{said.title[1:]})"]
+        costs = ", ".join(" ".join((name.partition(" ")[0], cost)) for name, cost in said.rows[:2])
+        lines += ["", f"{solver}, {said.title[:1].lower()}{said.title[1:]}: {costs}"]
         for sentence in (said.answer, said.second):
             lines += [f"  {line}" for line in wrapped(sentence, width - 2)]
     first = next(iter(assessments.values()))
