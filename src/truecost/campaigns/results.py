@@ -1,6 +1,6 @@
 """What campaigns return: small records, with the verdict read from the journal on demand."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,6 @@ from truecost.journal.journal import Journal
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
-    from truecost.judge.question import Question
     from truecost.matrix.log import Log
 
 
@@ -203,10 +202,3 @@ def log_of(path: Path) -> "Log":
     """The log of a journal."""
     with Journal.read(path) as journal:
         return journal.log()
-
-
-def judged(log: "Log", question: "Question", configuration: str) -> "Assessment":
-    """The verdict on one configuration."""
-    from truecost.judge.assess import assess
-
-    return assess(log, replace(question, configuration=configuration))

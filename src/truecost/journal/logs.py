@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PLAN, SEARCH, INCUMBENT, SEARCHED = "plan", "search", "incumbent", "searched"
 TEST, MORE, BUDGET, STOP = "test", "more instances", "budget", "stop"
 # The log that a validation began with, stored as its files.
-LOG, LOG_FILES = "log", ("log.csv.gz", "log.csv.json", "log-test.csv.gz")
+LOG_FILES = ("log.csv.gz", "log.csv.json", "log-test.csv.gz")
 # A run that waited for more than half its time, and half a second, did not have its core for
 # itself; some may.
 WAITED, WAITED_SECONDS, WAITED_SHARE = 1.5, 0.5, 0.05

@@ -1,6 +1,7 @@
 """A journal as a file: its schema, how it is opened, its one writer, and SQLite's errors."""
 
 import contextlib
+import errno
 import os
 import sqlite3
 import struct
@@ -241,8 +242,13 @@ def _hold(handle: int, path: Path) -> None:
     try:
         fcntl.fcntl(handle, fcntl.F_OFD_SETLK, lock)
     except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise InputError(
+                f"{path}: another truecost is writing to this journal. Wait for it, or name "
+                "another."
+            ) from error
         raise InputError(
-            f"{path}: another truecost is writing to this journal. Wait for it, or name another."
+            f"{path}: cannot be locked ({error.strerror}). Put the journal on a local disk."
         ) from error
 
 
