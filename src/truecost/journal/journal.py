@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 
 from truecost.errors import InputError, prefixed
 from truecost.journal import question, store
+from truecost.journal.failures import Failure, read_failures
 from truecost.journal.store import Kind
 from truecost.journal.table import RunTable, cost_matrix, read_table
 from truecost.matrix.cost_matrix import CostMatrix
@@ -54,23 +55,6 @@ class Event(NamedTuple):
     after: int
     kind: str
     data: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Runs that failed for the same reason: how many, and the output of one of them.
-
-    `command` repeats that run by hand; it is empty where no output is kept.
-    """
-
-    status: str
-    detail: str
-    runs: int
-    configuration: str
-    instance: str
-    command: str
-    stdout: str
-    stderr: str
 
 
 class Journal:
@@ -410,31 +394,8 @@ class Journal:
 
     def failures(self) -> list[Failure]:
         """Failed runs by cause, the most frequent first, with the output of the latest of each."""
-        # Beside max(), SQLite takes the other columns from the row that has it.
-        query = """
-            SELECT r.status, r.detail, count(*), c.name, i.name, ifnull(o.command, ''),
-                ifnull(o.stdout, x''), ifnull(o.stderr, x''),
-                max(CASE WHEN o.run IS NULL THEN 0 ELSE r.id END)
-            FROM runs r JOIN configurations c ON c.id = r.configuration
-                JOIN instances i ON i.id = r.instance LEFT JOIN outputs o ON o.run = r.id
-            WHERE r.status NOT IN (?, ?, ?) GROUP BY r.status, r.detail
-            ORDER BY count(*) DESC, r.status, r.detail"""
-        usual = (int(Status.SOLVED), int(Status.TIMEOUT), int(Status.CENSORED))
         with self._damage():
-            rows = self._connection.execute(query, usual).fetchall()
-            return [
-                Failure(
-                    status=Status(status).label,
-                    detail=detail,
-                    runs=runs,
-                    configuration=who,
-                    instance=where,
-                    command=command,
-                    stdout=bytes(stdout).decode("utf-8", "replace"),
-                    stderr=bytes(stderr).decode("utf-8", "replace"),
-                )
-                for status, detail, runs, who, where, command, stdout, stderr, _ in rows
-            ]
+            return read_failures(self._connection)
 
     def table(self) -> RunTable:
         """All runs that count, as columns."""
