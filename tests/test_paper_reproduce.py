@@ -169,6 +169,16 @@ def test_refused(
         reproduce(matrix, tmp_path, workers=1, **{"splits": 5, **options})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["report.md", "data/exact.csv"])
+def test_files_of_others_are_kept(matrix: CostMatrix, tmp_path: Path, name: str) -> None:
+    """`--out .` would delete a user's own tables or report."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match="Choose a new folder"):
+        reproduce(matrix, tmp_path, splits=5, only=["k"], workers=1)
+    assert (tmp_path / name).read_text() == "mine"
+
+
 def test_figures_take_axes(matrix: CostMatrix) -> None:
     """Users put panels into figures of their own."""
     table = with_bounds(matrix, sweep(matrix, "n", splits=10, workers=1), "n", 0.05)

@@ -133,14 +133,10 @@ def reproduce(
             f"{configurations} configurations on {instances} instances are too few to fit curves. "
             f"Give at least {LEAST_CONFIGURATIONS} on {LEAST_INSTANCES}."
         )
-    for name in ("data", "figures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    report = folder / "report.md"
-    # If the report exists, everything does.
-    report.unlink(missing_ok=True)
-    asked = {"splits": splits, "seed": seed, "delta": delta}
     jobs = _jobs(matrix, wanted, delta, {"splits": splits, "rng": seed, "workers": workers})
-    kept = _keep(folder / "data", {"costs": _digest(matrix), **asked})
+    asked = {"splits": splits, "seed": seed, "delta": delta, "costs": _digest(matrix)}
+    report = folder / "report.md"
+    kept = _prepare(folder, report, asked)
     tables = _fill(folder / "data", jobs, splits, progress)
     judged = _judge(tables, delta)
     unit = log.cost_unit or "cost"
@@ -200,14 +196,22 @@ def _digest(matrix: CostMatrix) -> str:
     return digest.hexdigest()
 
 
-def _keep(data: Path, asked: dict[str, Any]) -> set[str]:
-    """The names of the tables that are there from the same experiment; others are removed."""
+def _prepare(folder: Path, report: Path, asked: dict[str, Any]) -> set[str]:
+    """Make the folder; return the names of the tables that are there from the same experiment,
+    others are removed.
+    """
+    data, stamp = folder / "data", folder / "data" / "about.json"
+    if not stamp.exists() and (report.exists() or (data.exists() and any(data.iterdir()))):
+        raise InputError(f"{folder} holds files of something else. Choose a new folder.")
+    for name in ("data", "figures"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    # If the report exists, everything does.
+    report.unlink(missing_ok=True)
     # Another version may compute other numbers.
     text = json.dumps({**asked, "truecost": metadata.version("truecost")}, indent=1)
-    stamp, tables = data / "about.json", list(data.glob("*.csv"))
     if stamp.exists() and stamp.read_text() == text:
-        return {path.stem for path in tables}
-    for path in tables:
+        return {path.stem for path in data.glob("*.csv")}
+    for path in data.glob("*.csv"):
         path.unlink()
     with whole_file(stamp) as file:
         file.write(text.encode())
