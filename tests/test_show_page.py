@@ -47,7 +47,7 @@ class Parsed(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Text that is no style and no script."""
         if not {"style", "script"} & set(self.open):
-            self.words += data
+            self.words += data.replace("\u00a0", " ")
 
 
 @pytest.fixture(scope="module")

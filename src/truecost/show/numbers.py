@@ -1,10 +1,12 @@
 """The one way to write numbers for people: three significant digits, limits on the safe side."""
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
-# The space between a number and its unit, at which no line may end.
-NARROW = "\u00a0"
+# The space between a number and its unit, at which no line ends.
+HELD = "\u00a0"
+_UNIT = re.compile(r"(?<=[\d∞]) (?=(?:s|cutoffs)\b|%)")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -82,6 +84,11 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"
     return f"{seconds:,.3g} s"
+
+
+def unbroken(text: str) -> str:
+    """Keep numbers on one line with their units."""
+    return _UNIT.sub(HELD, text)
 
 
 def visible(text: str) -> str:

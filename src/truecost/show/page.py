@@ -16,7 +16,7 @@ from truecost.errors import counted
 from truecost.show import latex, sections
 from truecost.show.glossary import TERMS
 from truecost.show.next_steps import next_steps
-from truecost.show.numbers import number, percent, visible
+from truecost.show.numbers import number, percent, unbroken, visible
 from truecost.show.verdict import NAMES, Names, block, is_time, mean_of, over_tuned
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def _prose(text: str) -> "Markup":
     """Return a sentence whose options are not broken and whose commands look like commands."""
     from markupsafe import Markup, escape
 
-    safe = re.sub(r"(?<!\S)--[\w-]+", r'<span class="whole">\g<0></span>', str(escape(text)))
+    safe = re.sub(
+        r"(?<!\S)--[\w-]+", r'<span class="whole">\g<0></span>', str(escape(unbroken(text)))
+    )
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", safe))  # noqa: S704 - escaped above
 
 

@@ -1,6 +1,5 @@
 """The verdict on one screen of 80 × 24, and the rest on request."""
 
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from truecost.show import sections
 from truecost.show.next_steps import next_steps
-from truecost.show.numbers import confidence
+from truecost.show.numbers import HELD, confidence, unbroken
 from truecost.show.verdict import NAMES, Block, Names, Tone, block, where
 
 if TYPE_CHECKING:
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 
 # Lines of a small terminal, less the one of the prompt.
 LINES = 23
-# The space between a number and its unit, at which no line ends.
-_UNIT = re.compile(r"(?<=[\d∞]) (?=(?:%|s|cutoffs)\b|%)")
-_HELD = "\u00a0"
 _CODES: dict[Tone | str, str] = {
     "good": "1;32", "open": "1;33", "bad": "1;31", "strong": "1", "dim": "2",
 }  # fmt: skip
@@ -123,9 +119,9 @@ def _painter(colour: bool) -> Callable[[str, str], str]:
 
 def wrapped(text: str, width: int) -> list[str]:
     """Return the lines of a paragraph; no number is parted from its unit."""
-    held = _UNIT.sub(_HELD, text)
+    held = unbroken(text)
     lines = textwrap.wrap(held, width, break_long_words=False, break_on_hyphens=False)
-    return [line.replace(_HELD, " ") for line in lines]
+    return [line.replace(HELD, " ") for line in lines]
 
 
 def _point(text: str, width: int) -> list[str]:
