@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -259,8 +260,14 @@ def test_nothing_outlives_what_started_it(victims: str, tmp_path: Path) -> None:
 
 def test_marks_of_living_supervisors_are_left_alone(slot: Slot) -> None:
     """A second campaign on the same machine would kill the runs of the first."""
-    with Slot() as other:
-        assert other.mark != slot.mark
-        script = f'echo "${MARK}"; sleep 0.05; echo done'
-        ended = slot.run(["sh", "-c", script], folder=Path("/"), limits=FAR)
-    assert ended.stdout.decode().splitlines() == [slot.mark, "done"]
+    script = (
+        f'echo "${MARK}"; touch $TMPDIR/on; while [ -e $TMPDIR/on ]; do sleep 0.01; done; echo done'
+    )
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(slot.run, ["sh", "-c", script], folder=Path("/"), limits=FAR)
+        flag = slot.folder / "run" / "on"
+        until(flag.exists)
+        with Slot() as other:
+            assert other.mark != slot.mark
+        flag.unlink()
+        assert running.result().stdout.decode().splitlines() == [slot.mark, "done"]
