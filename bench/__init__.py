@@ -1,0 +1,1 @@
+"""Programs behind claims: speed, coverage, search, and the campaigns of the demo."""

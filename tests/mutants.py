@@ -120,7 +120,7 @@ def main() -> None:
         survivors = 0
         for mutant, problem in zip(mutants, pool.map(attempt, mutants), strict=True):
             survivors += bool(problem)
-            print(f"{'noticed' if not problem else problem:9} {mutant.file}: {mutant.fault}")
+            print(f"{problem or 'noticed':9} {mutant.file}: {mutant.fault}")
     print(f"{len(mutants) - survivors} passed, {survivors} failed")
     sys.exit(1 if survivors else 0)
 

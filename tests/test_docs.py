@@ -50,7 +50,6 @@ def run_line(line: str, folder: Path) -> str:
         ended = commands.run(*shlex.split(line)[1:], cwd=folder)
         code, output = ended.returncode, ended.stdout + ended.stderr
     else:
-        paths = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=folder,
