@@ -39,7 +39,7 @@ from truecost.campaigns.schedule import Run, Search
 from truecost.space.space import Configuration, Space
 
 
-class Found(NamedTuple):
+class Returned(NamedTuple):
     """The configuration a tool returned, its own seconds without those of the target, its runs."""
 
     configuration: Configuration
@@ -97,7 +97,7 @@ def simulate(search: Search, cost: Callable[[Run], float], budget: float, worker
         search.take(run, value)
 
 
-def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> Found:
+def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> Returned:
     """Search on training instances; the default, unless the winner is better on held-out ones."""
     cost, start = Counter(target), time.perf_counter()
     shuffled = np.random.default_rng([seed, 1]).permutation(TRAINING).tolist()
@@ -119,7 +119,9 @@ def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> 
         cost(default, instance, RUNS) - cost(best, instance, RUNS) for instance in held_out[:tests]
     ]
     seconds = time.perf_counter() - start - cost.seconds
-    return Found(configuration=best if sum(gains) > 0 else default, seconds=seconds, runs=cost.runs)
+    return Returned(
+        configuration=best if sum(gains) > 0 else default, seconds=seconds, runs=cost.runs
+    )
 
 
 # ---- other programs ------------------------------------------------------------------------------
@@ -138,7 +140,7 @@ class External:
             shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def __call__(self, target: Target, budget: int, seed: int) -> Found:
+    def __call__(self, target: Target, budget: int, seed: int) -> Returned:
         """Search once."""
         cost, start = Counter(target), time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +157,7 @@ class External:
                     break
                 configuration = Configuration.of(request["values"])
                 self._send(cost(configuration, request["instance"], request["seed"]))
-        return Found(
+        return Returned(
             configuration=Configuration.of(request["best"]),
             seconds=time.perf_counter() - start - cost.seconds,
             runs=cost.runs,
@@ -263,7 +265,7 @@ class Irace:
 
 def by_irace(
     target: Runnable, budget: int, seed: int, *, test: str = "t-test", instances: int = TRAINING
-) -> Found | None:
+) -> Returned | None:
     """None where irace refuses: its first iterations need more runs than there are."""
     cost, start, words = Counter(target), time.perf_counter(), Irace(target.space)
     with ExitStack() as stack:
@@ -311,7 +313,7 @@ def by_irace(
             if "Insufficient budget" not in text:
                 raise SystemExit(f"irace ended: {text[-800:]}")
             return None
-    return Found(
+    return Returned(
         configuration=best, seconds=time.perf_counter() - start - cost.seconds, runs=cost.runs
     )
 
@@ -325,7 +327,7 @@ def by_smac(
     seed: int,
     *,
     instances: int = TRAINING,
-) -> Found:
+) -> Returned:
     """SMAC3 with the number of an instance as its feature."""
     import joblib  # type: ignore[import-untyped]
     from smac import AlgorithmConfigurationFacade
@@ -364,7 +366,7 @@ def by_smac(
             value = cost(proposed, int(info.instance or 0), int(info.seed or 0))
             smac.tell(info, TrialValue(cost=value), save=False)
         best = _from_smac(space, smac.intensifier.get_incumbent())
-    return Found(
+    return Returned(
         configuration=best, seconds=time.perf_counter() - start - cost.seconds, runs=cost.runs
     )
 
@@ -404,7 +406,7 @@ def _from_smac(space: Any, config: Any) -> Configuration:
     return Configuration.of(values)
 
 
-Tool = Callable[[Target, int, int], Found | None]
+Tool = Callable[[Target, int, int], Returned | None]
 TOOLS: dict[str, Tool] = {
     "truecost": by_truecost,
     "truecost-8": partial(by_truecost, workers=8),
@@ -444,14 +446,14 @@ def run(
                     continue
                 target = TARGETS[name](draw)
                 for tool in left:
-                    found = tools[tool](target, budget, draw)
+                    returned = tools[tool](target, budget, draw)
                     row: list[Any] = [tool, name, draw, budget]
-                    if found is not None:
+                    if returned is not None:
                         row += [
-                            target.true_cost(found.configuration),
+                            target.true_cost(returned.configuration),
                             target.true_cost(target.space.default()),
-                            1e3 * found.seconds / max(found.runs, 1),
-                            found.runs,
+                            1e3 * returned.seconds / max(returned.runs, 1),
+                            returned.runs,
                         ]
                     with path.open("a", newline="") as file:
                         csv.writer(file).writerow(row)

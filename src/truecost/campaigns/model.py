@@ -135,18 +135,18 @@ class Surrogate:
         matrix = np.empty((size, size))
         # Variances: of each parameter's effect, of the common one, of what no point explains, and
         # of one run. At first half of it all is the parameters', in equal parts.
-        self._each = np.full(len(likeness), 0.5 / max(len(likeness), 1))
+        self._variances = np.full(len(likeness), 0.5 / max(len(likeness), 1))
         self._common, rest, run = 0.2, 0.05, 0.25
         for step in range(STEPS + 1):
             if step == STEPS:
                 # Predictions would take a third of the time with those that hardly matter.
-                kept = self._each > NEGLIGIBLE * self._each.sum()
-                self._varied, self._each = self._varied[kept], self._each[kept]
+                kept = self._variances > NEGLIGIBLE * self._variances.sum()
+                self._varied, self._variances = self._varied[kept], self._variances[kept]
                 likeness = likeness[kept]
             if step in (*RELEARNT, STEPS):
-                self._shares = self._each / max(float(self._each.sum()), 1e-12)
+                self._shares = self._variances / max(float(self._variances.sum()), 1e-12)
                 together = np.exp(FADING * (self._shares @ likeness - 1))
-            matrix[upper] = self._each @ likeness + self._common * together
+            matrix[upper] = self._variances @ likeness + self._common * together
             matrix.T[upper] = matrix[upper]
             matrix[np.diag_indices(size)] += rest + run * noise + JITTER
             if step == STEPS:
@@ -157,7 +157,7 @@ class Surrogate:
             outer = weights[upper[0]] * weights[upper[1]] * twice
             curvature = inverse[upper] * twice
             both = likeness @ np.stack([outer, curvature], axis=1)
-            self._each = self._each * np.sqrt(np.maximum(both[:, 0], 0.0) / both[:, 1])
+            self._variances = self._variances * np.sqrt(np.maximum(both[:, 0], 0.0) / both[:, 1])
             self._common *= math.sqrt(max(float(together @ outer), 0.0) / (together @ curvature))
             rest = max(rest * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
             run = max(run * math.sqrt(float(weights**2 @ noise) / float(diagonal @ noise)), 1e-3)
@@ -172,7 +172,7 @@ class Surrogate:
         """(n,): expected cost less its standard deviation; low values promise most."""
         towards = self._covariance(points, self._points)
         explained = (towards.T * cho_solve(self._factor, towards.T)).sum(axis=0)
-        variance = self._each.sum() + self._common - explained
+        variance = self._variances.sum() + self._common - explained
         return np.asarray(towards @ self._weights - np.sqrt(np.maximum(variance, 0.0)))
 
     def sample(
@@ -193,7 +193,7 @@ class Surrogate:
         flat = likeness.reshape(len(likeness), len(points) * len(others))
         shape = len(points), len(others)
         together = np.exp(FADING * ((self._shares @ flat).reshape(shape) - 1))
-        return np.asarray((self._each @ flat).reshape(shape) + self._common * together)
+        return np.asarray((self._variances @ flat).reshape(shape) + self._common * together)
 
 
 def _likeness(points: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
