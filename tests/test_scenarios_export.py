@@ -331,7 +331,7 @@ def test_gathering(name: str, tmp_path: Path) -> None:
     be solved.
     """
     # Easy instances with time to spare, since other tests run meanwhile.
-    size, patience = ("small", 2) if name.startswith("lkh") else ("large", 10)
+    size, patience = ("small", 2) if name.startswith("lkh") else ("large", 4)
     path = scenarios.export(name, tmp_path / "x", size=size, instances=2)
     gather(
         more_time(path, patience),
