@@ -316,11 +316,12 @@ def test_incumbents_over_time() -> None:
     assert [each.training for each in lost.incumbents] == pytest.approx([0.5, 0.3, 0.2])
     assert lost.incumbents[1].test < 0.25
     assert lost.earlier is not None
-    assert lost.earlier_better == "c1"
+    assert (lost.earlier.configuration, lost.earlier.proven) == ("c1", True)
     assert lost.earlier.lower > 0
     fine = judged([0.3, 0.3, 0.3]).selection
     assert fine is not None
-    assert fine.earlier_better is None
+    assert fine.earlier is not None
+    assert not fine.earlier.proven
     assert lost.error is None
 
 

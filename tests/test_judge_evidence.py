@@ -122,6 +122,12 @@ def test_uneven_runs_are_a_condition() -> None:
     uneven = matrix().replace(costs=costs)
     assert evidence(log(uneven, adaptive=False)).condition == UNEVEN
     assert evidence(log(uneven, adaptive=False), basis="list").condition is None
+    # Those of the winner, too, though only common instances count; in test runs those of the pair.
+    assert evidence(log(uneven, adaptive=False), configuration="c2").condition == UNEVEN
+    tested = matrix(prefix="t").replace(costs=costs)
+    tuned = log(test=tested, adaptive=True)
+    assert evidence(tuned.replace(incumbent="c2"), configuration="c2").condition == UNEVEN
+    assert evidence(tuned.replace(incumbent="c1")).condition is None
 
 
 def test_folds_are_refused() -> None:
@@ -194,6 +200,12 @@ def test_several_finalists_share_delta() -> None:
     plan = Plan(order=test.instances, planned=4, candidates=("c1", "c2"), watched=True)
     found = evidence(log(test=test, test_plan=plan, adaptive=True))
     assert (found.rivals, found.candidates) == (2, 2)
+    # A plan without names is about everybody.
+    every = Plan(order=test.instances, planned=4)
+    assert evidence(log(test=test, test_plan=every, adaptive=True)).rivals == 2
+    # Nobody else may use the test: its share of δ is spent on the candidates.
+    one = Plan(order=test.instances, planned=4, candidates=("c2",))
+    assert "added after" in refusal(log(test=test, test_plan=one, adaptive=True)).reason
 
 
 def test_a_finalist_picked_by_its_tests_pays_for_the_others() -> None:
@@ -207,8 +219,20 @@ def test_a_validation_without_a_log() -> None:
     """The runs of a validation would be training runs of themselves, and none of them fresh."""
     test = matrix(2, 4, prefix="t")
     plan = Plan(order=test.instances, planned=4, candidates=("c1",))
-    found = evidence(Log(runs=test, test=test, test_plan=plan, default="c0", incumbent="c1"))
-    assert (found.source, found.units) == ("test", 4)
+    whole = Log(runs=test, test=test, test_plan=plan, default="c0", incumbent="c1")
+    # Read from files, both are there.
+    for runs in (test, test.replace()):
+        found = evidence(whole.replace(runs=runs))
+        assert (found.source, found.units) == ("test", 4)
+
+
+def test_instances_of_a_planned_test_are_fresh() -> None:
+    """A validation on test/1 after training on train/1 would be empty wherever the files are not."""
+    test = matrix(2, 4, prefix="test/")
+    plan = Plan(order=test.instances, planned=4, candidates=("c1",))
+    runs = matrix(2, 4, prefix="train/")
+    assert evidence(log(runs, test=test, test_plan=plan, adaptive=True)).units == 4
+    assert "used in training" in refusal(log(runs, test=test, adaptive=True)).reason
 
 
 def test_no_test_runs_where_they_are_asked_for() -> None:
@@ -310,6 +334,14 @@ def test_runs_added_later_improve_estimates_only() -> None:
     assert evidence(planned([3, 3, 1, 3], runs=2)).units == 2
 
 
+def test_a_later_run_does_not_stand_in_for_a_missing_one() -> None:
+    """An instance whose planned run is missing would be done, as a later run is there."""
+    base = planned([2] * 4)
+    costs = base.runs.costs.copy()
+    costs[1, base.runs.instances.index(base.plan.order[2] if base.plan else ""), 0] = np.nan
+    assert evidence(base.replace(runs=base.runs.replace(costs=costs))).units == 2
+
+
 def test_whole_families_count() -> None:
     """A family would count before all of its instances are done."""
     families = list("ffgghh")
@@ -327,6 +359,12 @@ def test_seeds_of_a_plan_in_their_order() -> None:
     plan = Plan(order=("i0",), planned=1, runs=6, watched=False)
     found = evidence(log(matrix(2, 1, 6).replace(costs=costs), adaptive=False, plan=plan))
     assert (found.units, found.planned, found.watched) == (3, 6, True)
+    # All runs of a single instance are units, those of a second plan, too.
+    more = Plan(order=("i0",), planned=1, runs=4, watched=False)
+    whole = assess(log(matrix(2, 1, 6), adaptive=False, plan=more), Question(configuration="c1"))
+    assert isinstance(whole.evidence, Evidence)
+    assert (whole.evidence.units, whole.evidence.watched) == (6, True)
+    assert "later-runs" not in [caveat.code for caveat in whole.caveats]
 
 
 def test_the_share_of_a_later_test() -> None:

@@ -84,6 +84,17 @@ def test_costs_are_read_only() -> None:
         full().costs[0, 0, 0] = 99
 
 
+def test_failed_runs_cost_the_penalty() -> None:
+    """Costs would say one thing of a failed run and statements another."""
+    times = [[[3.0], [5.0], [4.0], [2.0]]]
+    unknown = CostMatrix(times, ["a"], list("wxyz"), cutoff=5, par=10)
+    assert unknown.costs.ravel().tolist() == [3, 50, 4, 2]
+    statuses = [[[Status.SOLVED], [Status.SOLVED], [Status.CRASHED], [Status.CENSORED]]]
+    known = CostMatrix(times, ["a"], list("wxyz"), cutoff=5, par=10, statuses=statuses)
+    assert known.costs.ravel().tolist() == [3, 5, 50, 2]
+    assert known.failed.ravel().tolist() == [False, False, True, False]
+
+
 def test_the_penalty_sets_the_range() -> None:
     """Of running times the range would have to be given beside cutoff and penalty."""
     matrix = CostMatrix([[[1.0], [50.0]]], ["a"], ["x", "y"], cutoff=5, par=10)

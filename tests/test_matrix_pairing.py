@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truecost.errors import InputError
+from truecost.errors import InputError, Refusal
+from truecost.judge import assess
 from truecost.matrix import CostMatrix, Log
 from truecost.matrix.pairing import named_once, pair_logs, unknown_to
+from truecost.runs import Status
 
 
 def log(costs: dict[str, float], name: str = "solver", **fields: object) -> Log:
@@ -55,6 +57,15 @@ def test_different_metrics_are_refused() -> None:
         pair_logs(other, log({"x": 1}, maximised=True))
     unknown = Log(runs=CostMatrix([[[1.0]]], ["solver"], ["x"]))
     assert pair_logs(unknown, other).runs.high == 10
+
+
+def test_caps_are_kept_where_one_log_knows_no_statuses() -> None:
+    """A censored run would be taken as its cap, and a version stopped early look cheap."""
+    capped = CostMatrix([[[1.0]]], ["solver"], ["x"], 0, 10, statuses=[[[Status.CENSORED]]])
+    for logs in ((log({"x": 5}), Log(runs=capped)), (Log(runs=capped), log({"x": 5}))):
+        pair = pair_logs(*logs)
+        assert pair.runs.censored.sum() == 1
+        assert isinstance(assess(pair).evidence, Refusal)
 
 
 def test_configurations_are_picked_by_name() -> None:

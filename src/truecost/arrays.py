@@ -1,4 +1,4 @@
-"""Names for the arrays that most modules take and give, and the grid that curves are drawn on."""
+"""Names for the arrays that most modules take and give."""
 
 from typing import Any
 
@@ -15,10 +15,3 @@ def floats(values: Any) -> FloatArray:
     if hasattr(values, "filled"):  # to ask for np.ma would load it
         values = values.astype(np.float64).filled(np.nan)
     return np.asarray(values, dtype=np.float64)
-
-
-def log_grid(low: int, high: int, number: int) -> IntArray:
-    """Return up to `number` distinct integers, evenly spaced on a logarithmic scale, since curves
-    bend where numbers are small.
-    """
-    return np.unique(np.rint(np.geomspace(low, high, number)).astype(np.int64))

@@ -23,15 +23,7 @@ class LostClusterError(TruecostError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """No statement can be made.
-
-    Attributes
-    ----------
-    reason
-        Why, as a sentence.
-    way_out
-        What to do instead, as a sentence; empty where nothing helps.
-    """
+    """No statement can be made: why, and what to do instead (empty where nothing helps)."""
 
     reason: str
     way_out: str = ""
@@ -60,12 +52,8 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
 
 def counted(count: int, noun: str) -> str:
     """Write a count: 1 run, 2 runs, 2 families."""
-    return f"{count:,} {noun if count == 1 else plural(noun)}"
-
-
-def plural(noun: str) -> str:
-    """Write the plural: runs, families."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -39,11 +39,6 @@ NO_SEED: Final = -1
 NO_INSTANCE: Final = "(no instance)"
 
 
-def status_counts(statuses: Any) -> dict[str, int]:
-    """Count the statuses in an array, by label."""
-    return {status.label: int((statuses == status).sum()) for status in Status}
-
-
 def number_or_nan(value: Any) -> float:
     """Read a number that may be anything in a file; NaN for what is none."""
     try:

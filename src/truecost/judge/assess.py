@@ -18,12 +18,11 @@ from truecost.judge.assessment import (
     Selection,
     Statement,
 )
-from truecost.judge.costs import Costs, costs_of, instance_means, mean_of_rows, units_of
-from truecost.judge.evidence import Evidence, gather_evidence, is_tested, unit_of
+from truecost.judge.costs import Costs, costs_of, known_means, units_of
+from truecost.judge.evidence import Evidence, gather_evidence, is_tested
 from truecost.judge.likeness import likeness
 from truecost.judge.question import Question
 from truecost.judge.statements import (
-    Pair,
     compare_means,
     comparisons,
     evidence_pair,
@@ -33,7 +32,7 @@ from truecost.judge.statements import (
     penalty_ranges,
     same_instances,
 )
-from truecost.matrix import CostMatrix, Log
+from truecost.matrix import Log
 from truecost.matrix.pairing import named_once
 from truecost.runs import Caveat
 from truecost.stats import betting, selection
@@ -56,22 +55,22 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     """
     log = named_once(log)
     question = _as_recorded(log, question or Question())
-    sampled = unit_of(log.runs, log.plan, _training_question(log, question))
+    sampled = question.sampled or (None if log.plan is None else log.plan.sampled)
     families = log.runs.families if sampled == "family" else None
     costs = costs_of(log.runs, families)
     winner = winner_of(log, question, costs)
     default = _default_of(log)
     rival = default if default != winner else None
     evidence = gather_evidence(log, question, winner, rival)
-    caveats = _caveats(log, costs, default)
+    caveats, condition = _caveats(log, costs, default), None
     if isinstance(evidence, Evidence):
         caveats += _evidence_caveats(log, evidence, rival)
-        found, condition = likeness(evidence, winner, rival, question.seed)
+        found, alike = likeness(evidence, winner, rival, question.seed)
         caveats += [found] if found is not None else []
-        evidence = replace(evidence, condition=evidence.condition or condition)
+        condition = evidence.condition or alike
+        evidence = replace(evidence, condition=condition)
     statements, same, ladder = _judged(log, question, evidence, winner, rival)
-    grade = _grade(evidence, statements, same)
-    condition = evidence.condition if isinstance(evidence, Evidence) else None
+    grade = _grade(statements, same)
     best = _best_set(evidence, question)
     return Assessment(
         log=log,
@@ -107,15 +106,6 @@ def _as_recorded(log: Log, question: Question) -> Question:
     if question.margin is None:
         changes["margin"] = plan.margin
     return replace(question, **changes)  # type: ignore[arg-type]
-
-
-def _training_question(log: Log, question: Question) -> Question:
-    """The question for the unit of training costs, where test runs decide the unit."""
-    if question.sampled == "family" and log.runs.families is None and log.test is not None:
-        return replace(question, sampled=None)
-    if question.sampled == "seed" and len(log.runs.instances) > 1 and log.test is not None:
-        return replace(question, sampled=None)
-    return question
 
 
 def winner_of(log: Log, question: Question, costs: Costs) -> str:
@@ -178,26 +168,21 @@ def _described(
     """Both on the same instances, where nothing can be stated about new ones."""
     if rival is None:
         return None
-    tables = [(log.test, "test")] if log.test is not None and log.test is not log.runs else []
-    for table, source in (*tables, (log.runs, "training")):
+    for table, source in ((log.test, "test"), (log.runs, "training")):
         if table is None or not {winner, rival} <= set(table.configurations):
             continue
         families = question.sampled == "family" and table.families is not None
         single = len(table.instances) == 1
         sampled = "seed" if single else "family" if families else "instance"
-        pair: Pair | None = pair_of(table, winner, rival, sampled, source=source)  # type: ignore[arg-type]
+        pair = pair_of(table, winner, rival, sampled, source=source)  # type: ignore[arg-type]
         if pair is not None:
             return same_instances(pair, compare_means(pair, None), None)
     return None
 
 
-def _grade(
-    evidence: Evidence | Refusal, statements: Sequence[Statement], same: SameInstances | None
-) -> Grade:
+def _grade(statements: Sequence[Statement], same: SameInstances | None) -> Grade:
     """The one judgement, by the primary criterion."""
-    if isinstance(evidence, Refusal) or same is None or not statements:
-        return "not testable"
-    if statements[0].no_difference is None:
+    if same is None or not statements or statements[0].no_difference is None:
         return "not testable"
     grade = statements[0].grade
     kept = [one.proven > 0 for one in statements if one.quantity == "margin"]
@@ -213,11 +198,9 @@ def _best_set(evidence: Evidence | Refusal, question: Question) -> tuple[str, ..
     runs = evidence.runs
     if not math.isfinite(runs.width) or runs.censored.any():
         return None
-    costs = runs.costs
-    if evidence.sampled == "seed":
-        means = costs[:, 0]
-    else:
-        means = units_of(instance_means(costs), evidence.families)
+    means = runs.costs[:, 0]
+    if evidence.sampled != "seed":
+        means = units_of(known_means(runs.costs), evidence.families)
     there = ~np.isnan(means).all(axis=1)
     if not 2 <= there.sum() <= MOST_LISTED:
         return None
@@ -259,23 +242,19 @@ def _incumbents(
     log: Log, question: Question, evidence: Evidence | Refusal, costs: Costs, winner: str
 ) -> tuple[tuple[Incumbent, ...], Earlier | None]:
     """Training and test cost of the best configurations over time."""
-    if log.test is None or not log.steps or not isinstance(evidence, Evidence):
-        return (), None
-    if evidence.source != "test":
+    if not log.steps or isinstance(evidence, Refusal) or evidence.source != "test":
         return (), None
     training = dict(zip(log.runs.configurations, costs.plain.tolist(), strict=True))
-    units = units_of(instance_means(evidence.runs.charged), evidence.families)
+    units = units_of(known_means(evidence.runs.charged), evidence.families)
     rows = dict(zip(evidence.runs.configurations, units, strict=True))
     steps = {step.configuration: step.runs for step in log.steps}
-    steps = {name: runs for name, runs in steps.items() if name != winner} | {
-        winner: steps.get(winner)
-    }
+    steps[winner] = steps.pop(winner, None)
     incumbents = tuple(
         Incumbent(
             runs=runs,
             configuration=name,
             training=training.get(name, math.nan),
-            test=float(mean_of_rows(rows[name][np.newaxis])[0]) if name in rows else math.nan,
+            test=float(known_means(rows[name])) if name in rows else math.nan,
         )
         for name, runs in steps.items()
     )
@@ -304,7 +283,7 @@ def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Rank
     """All configurations with runs, the best in training first."""
     tested: dict[str, float] = {}
     if log.test is not None and log.test is not log.runs:
-        means = mean_of_rows(instance_means(log.test.charged)).tolist()
+        means = known_means(known_means(log.test.charged)).tolist()
         tested = dict(zip(log.test.configurations, means, strict=True))
     listed = None if best is None else set(best)
 
@@ -328,7 +307,7 @@ def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Rank
 
 def _noise(log: Log, winner: str) -> VarianceComponents:
     """Variance within and across instances of the winner."""
-    table: CostMatrix = log.runs
+    table = log.runs
     if winner not in table.configurations and log.test is not None:
         table = log.test
     return variance_components(table.select(configurations=[winner]))
@@ -336,69 +315,82 @@ def _noise(log: Log, winner: str) -> VarianceComponents:
 
 def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
     """What qualifies the log, one line each."""
-    runs, caveats = log.runs, list(log.caveats)
-    codes = {caveat.code for caveat in caveats}
-    if log.maximised and "maximised" not in codes:
-        known = math.isfinite(runs.width)
-        text = "the best possible score − score" if known else "−score"
-        caveats.append(Caveat("maximised", f"Costs are {text}, so smaller is better."))
-    if not math.isfinite(runs.width) and "range" not in codes:
-        sentence = (
+    bounded, censored = math.isfinite(log.runs.width), int(log.runs.censored.sum())
+    score = "the best possible score − score" if bounded else "−score"
+    possible = [
+        (log.maximised, "maximised", f"Costs are {score}, so smaller is better."),
+        (
+            not bounded,
+            "range",
             "The range of costs is unknown, so no limit of a mean is guaranteed. Give --low and "
-            "--high."
-        )
-        caveats.append(Caveat("range", sentence))
-    if log.default is not None and default is None:
-        caveats.append(Caveat("default", f"The default {log.default!r} was not run."))
-    if censored := int(runs.censored.sum()):
-        sentence = (
+            "--high.",
+        ),
+        (
+            log.default is not None and default is None,
+            "default",
+            f"The default {log.default!r} was not run.",
+        ),
+        (
+            censored > 0,
+            "censored",
             f"{counted(censored, 'run')} stopped early at a cap; estimates count them as the "
-            "worst possible cost."
-        )
-        caveats.append(Caveat("censored", sentence))
-    if costs.adjusted:
-        sentence = (
+            "worst possible cost.",
+        ),
+        (
+            costs.adjusted,
+            "adjusted",
             "Configurations were run on different instances: the ranking adjusts for how hard "
-            "these are, the costs shown do not."
-        )
-        caveats.append(Caveat("adjusted", sentence))
-    return caveats
+            "these are, the costs shown do not.",
+        ),
+    ]
+    # Importers may have said it in the words of the log.
+    known = {caveat.code for caveat in log.caveats}
+    new = (Caveat(code, text) for holds, code, text in possible if holds and code not in known)
+    return [*log.caveats, *new]
 
 
 def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list[Caveat]:
     """What qualifies the evidence."""
-    caveats = []
-    table, plan = (log.test, log.test_plan) if evidence.source == "test" else (log.runs, log.plan)
+    tested = evidence.source == "test"
+    table, plan = (log.test, log.test_plan) if tested else (log.runs, log.plan)
     assert table is not None  # noqa: S101 - the evidence comes from it
-    if evidence.condition is not None:
-        caveats.append(Caveat("condition", evidence.condition))
-    if evidence.source == "test" and log.runs is not table:
+    possible = [
+        (evidence.condition is not None, "condition", evidence.condition or ""),
+        (
+            default is not None and default not in evidence.runs.configurations,
+            "default-untested",
+            "The default was not run on these instances, so nothing compares the two there.",
+        ),
+    ]
+    if plan is None:
         left_out = len(table.instances) - len(evidence.runs.instances)
-        if plan is None and left_out:
-            sentence = (
-                f"{counted(left_out, 'test instance')} left out: used in training, or without runs "
-                "of both."
-            )
-            caveats.append(Caveat("left-out", sentence))
-    if default is not None and default not in evidence.runs.configurations:
-        sentence = "The default was not run on these instances, so nothing compares the two there."
-        caveats.append(Caveat("default-untested", sentence))
-    if plan is not None:
-        if evidence.units < evidence.planned:
-            sentence = f"Unfinished: {evidence.units} of {evidence.planned} planned units are done."
-            caveats.append(Caveat("unfinished", sentence))
+        possible.append((
+            tested and left_out > 0,
+            "left-out",
+            f"{counted(left_out, 'test instance')} left out: used in training, or without runs of "
+            "both.",
+        ))  # fmt: skip
+    else:
         kept = table.select(instances=evidence.runs.instances)
-        if (kept.counts() > plan.runs).any():
-            sentence = (
-                "Runs added after the first plan improve the estimates; the guarantees use the "
-                "planned runs."
-            )
-            caveats.append(Caveat("later-runs", sentence))
         later = set(table.configurations) - set(plan.candidates)
-        if evidence.source == "training" and plan.candidates and later:
-            sentence = (
+        possible += [
+            (
+                evidence.units < evidence.planned,
+                "unfinished",
+                f"Unfinished: {evidence.units} of {evidence.planned} planned units are done.",
+            ),
+            (
+                # Where seeds are the units, all runs count.
+                evidence.sampled != "seed" and bool((kept.counts() > plan.runs).any()),
+                "later-runs",
+                "Runs added after the first plan improve the estimates; the guarantees use the "
+                "planned runs.",
+            ),
+            (
+                not tested and bool(plan.candidates and later),
+                "later-configurations",
                 f"{counted(len(later), 'configuration')} added after the list was fixed: estimates "
-                "only."
-            )
-            caveats.append(Caveat("later-configurations", sentence))
-    return caveats
+                "only.",
+            ),
+        ]
+    return [Caveat(code, sentence) for holds, code, sentence in possible if holds]

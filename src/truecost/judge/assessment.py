@@ -40,29 +40,18 @@ class Statement:
     quantity
         "mean", "difference" (configuration − default), "wins", "solved", "solved difference",
         "median speed-up", "geometric speed-up", or "margin" ((1 + x)·default − configuration).
-    configuration, default
-        Whom it is about; `default` is None where it compares with nothing.
     observed
         Its value in the runs that count, every unit weighed equally.
     lower, upper
         Guaranteed limits: each is wrong with probability `delta` at most. Infinite where the range
         of the cost is unknown.
     approximate
-        The two-sided 1 − δ interval that is only approximate; None where there is none.
-    no_approximate
-        Why there is none, as a sentence; empty where there is one or none was asked for.
+        The two-sided 1 − δ interval that is only approximate; `no_approximate` says why there is
+        none.
     probably
         Whether the approximate interval excludes `no_difference`.
     proven
         −1: proven to be below `no_difference`; 1: above; 0: neither.
-    delta
-        The error probability of each limit, divided by the list and its share.
-    no_difference
-        The value that means "no difference"; None where nothing is compared.
-    smaller_is_better
-        Whether values below `no_difference` speak for the configuration.
-    units
-        From how many units it comes.
     penalty
         A failed run costs this many cutoffs in it; inf: only failures count; None: no penalty.
     shift
@@ -107,30 +96,24 @@ class SameInstances:
 
     Attributes
     ----------
-    winner, default
-        Their names.
     units, unit
         How many units both were run on, and what a unit is.
-    instances
-        How many instances these are.
-    source
-        Test runs or training runs.
     winner_cost, default_cost
         Mean costs on these units, each unit weighed equally.
     difference
-        winner − default: guaranteed limits and approximate interval; limits are infinite and there
-        is no interval where no statement is possible.
+        winner − default. Where no statement is possible, limits are infinite and there is no
+        interval.
     won, tied, lost
         How many pairs of runs the winner won, tied and lost.
     wins
         The share of runs won, with its limits; None where no statement is possible.
     solved_both, solved_only_winner, solved_only_default, solved_neither
         Pairs of runs by who solved; None where runs cannot fail.
-    positive
-        Whether no cost can be negative, so that per cent mean something.
     time_ratio
         The default's total time over the winner's on pairs that both solved; None where costs are
         not running times or there is no such pair.
+    positive
+        Whether no cost can be negative, so that per cent mean something.
     """
 
     winner: str
@@ -176,128 +159,63 @@ def relative_change(new: float, old: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ladder:
-    """For which penalties the winner is proven better or worse on average.
+    """For which penalties, in cutoffs, the winner is proven better or worse on average."""
 
-    Attributes
-    ----------
-    tried
-        The penalties tested, in cutoffs, ascending; inf: only failures count.
-    statements
-        The difference at each of them.
-    better, worse
-        The lowest and highest penalty at which it is proven; None where it is at none.
-    declared
-        The penalty that the costs have.
-    mixed
-        Whether the observed differences at the lowest proven penalty and at the declared one have
-        different signs: faster, but failed more often, or slower and failed less often.
-    """
-
-    tried: tuple[float, ...]
-    statements: tuple[Statement, ...]
+    tried: tuple[float, ...]  # ascending; inf: only failures count
+    statements: tuple[Statement, ...]  # the difference at each of them
+    # The lowest and highest penalty at which it is proven; None where it is at none.
     better: tuple[float, float] | None
     worse: tuple[float, float] | None
     declared: float
+    # Proven in one direction at some penalty, observed in the other at the declared one: faster,
+    # but failed more often, or slower and failed less often.
     mixed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incumbent:
-    """The best configuration so far at some time of a search, on training and on test instances.
+    """The best configuration so far at some time of a search, on training and on test instances."""
 
-    Attributes
-    ----------
-    runs
-        After how many training runs it became the best; None where they were not counted.
-    configuration
-        Its name.
-    training, test
-        Its mean costs; NaN without runs. One is no measure of the other.
-    """
-
-    runs: int | None
+    runs: int | None  # after how many training runs; None where they were not counted
     configuration: str
+    # Mean costs, NaN without runs. One is no measure of the other.
     training: float
     test: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The earlier incumbent with the least mean cost on the test runs, against the winner.
-
-    Attributes
-    ----------
-    configuration
-        Its name.
-    difference
-        Mean of winner − this one on the test units of both.
-    lower
-        The guaranteed lower limit of that difference, at δ/(k − 1) for k incumbents.
-    proven
-        Whether it is proven better than the winner.
-    """
+    """The earlier incumbent that is most surely better than the winner on the test runs."""
 
     configuration: str
-    difference: float
-    lower: float
+    difference: float  # mean of winner − this one on the test units of both
+    lower: float  # its guaranteed limit, at δ/(k − 1) for k incumbents
     proven: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Over-tuning: how much better the winner looked in training than it is.
+    """Over-tuning: how much better the winner looked in training than it is."""
 
-    Attributes
-    ----------
-    error
-        Of a list: the mean of test cost − training cost of the configuration that half of the units
-        chooses, carried over to all units; None where there is no list.
-    held_out
-        The mean cost of those configurations on the other half, for scale.
-    splits
-        From how many splits in halves.
-    incumbents
-        The best configurations over time, where there are test runs of them.
-    earlier
-        The best of the earlier ones on test instances.
-    """
-
+    # Of a list: the mean of test cost − training cost of the configuration that half of the units
+    # chooses, carried over to all units; None where there is no list.
     error: float | None
-    held_out: float | None
+    held_out: float | None  # mean cost of those configurations on the other half, for scale
     splits: int
-    incumbents: tuple[Incumbent, ...] = ()
+    incumbents: tuple[Incumbent, ...] = ()  # where there are test runs of them
     earlier: Earlier | None = None
-
-    @property
-    def earlier_better(self) -> str | None:
-        """An earlier incumbent that is proven better than the winner."""
-        return self.earlier.configuration if self.earlier and self.earlier.proven else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A row of the ranking.
-
-    Attributes
-    ----------
-    configuration
-        Its name.
-    cost
-        Its training cost: the plain mean of its runs (of its families where these are units).
-    runs, instances
-        How many training runs it has, on how many instances.
-    test_cost
-        Its mean cost on test instances; NaN where it was not tested.
-    maybe_best
-        Whether it is in the set that contains the best of the list; None where there is no set.
-    """
+    """A row of the ranking."""
 
     configuration: str
-    cost: float
+    cost: float  # in training: the plain mean of its runs (of its families where these are units)
     runs: int
     instances: int
-    test_cost: float
-    maybe_best: bool | None
+    test_cost: float  # NaN where it was not tested
+    maybe_best: bool | None  # in the set that contains the best of the list; None: no set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -306,12 +224,8 @@ class Assessment:
 
     Attributes
     ----------
-    log, question
-        What was judged, and what was asked.
     evidence
         Which runs count and why, or why none do.
-    winner, default
-        The configuration judged, and what it is compared with.
     grade
         The one judgement, by the primary criterion.
     green
@@ -331,8 +245,6 @@ class Assessment:
         the order adjusts for their difficulty; the costs printed never do.
     noise
         Variance within and across instances.
-    caveats
-        One line each.
     """
 
     log: Log

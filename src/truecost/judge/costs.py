@@ -15,6 +15,8 @@ import numpy as np
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.matrix import CostMatrix
+from truecost.matrix.log import Sampled
+from truecost.stats.grouping import codes_of
 
 # Configurations are ranked that were run on at least this share of the instances that the most
 # used one was run on.
@@ -25,55 +27,30 @@ SWEEPS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Costs:
-    """Training costs of all configurations, in the order of the matrix.
+    """Training costs of all configurations, in the order of the matrix."""
 
-    Attributes
-    ----------
-    plain
-        The training cost; NaN without runs.
-    means
-        Instance means (M, P), NaN without runs.
-    runs, instances
-        How many each has.
-    ranked
-        Whether it was run on enough instances to be compared with the others.
-    order
-        Places of the configurations, the best first, those that are not ranked last.
-    adjusted
-        Whether the order adjusts for the difficulty of the instances.
-    """
-
-    plain: FloatArray
-    means: FloatArray
+    plain: FloatArray  # training costs; NaN without runs
+    means: FloatArray  # of each instance, (M, P); NaN without runs
     runs: IntArray
     instances: IntArray
-    ranked: BoolArray
-    order: IntArray
-    adjusted: bool
+    ranked: BoolArray  # run on enough instances to be compared with the others
+    order: IntArray  # places of the configurations, the best first, those not ranked last
+    adjusted: bool  # whether the order adjusts for the difficulty of the instances
 
 
 def costs_of(matrix: CostMatrix, families: Sequence[str] | None = None) -> Costs:
-    """Rank the configurations of a matrix.
-
-    Parameters
-    ----------
-    matrix
-        The training runs.
-    families
-        The family of each instance, where families are the units.
-    """
-    means = instance_means(matrix.charged)
+    """Rank the configurations of a matrix; `families` where these are the units."""
+    means = known_means(matrix.charged)
     known = ~np.isnan(means)
-    plain = unit_means(means, families)
+    plain = known_means(units_of(means, families))
     used = known[known.any(axis=1)]
     adjusted = bool((used != used[:1]).any())
     compared = plain
     if adjusted:
-        filled = np.where(known, means, 0.0)
         # What a capped run is charged must not make an instance look hard for the others.
-        least = instance_means(matrix.costs) if matrix.censored.any() else means
+        least = known_means(matrix.costs) if matrix.censored.any() else means
         added = difficulty(np.where(known, least, 0.0), known)
-        compared = unit_means(np.where(known, filled - added, np.nan), families)
+        compared = known_means(units_of(means - added, families))
     ranked = _comparable(matrix, known)
     counts = matrix.counts()
     return Costs(
@@ -87,34 +64,35 @@ def costs_of(matrix: CostMatrix, families: Sequence[str] | None = None) -> Costs
     )
 
 
-def instance_means(costs: FloatArray) -> FloatArray:
-    """Instance means (M, P) of costs (M, P, R), NaN without runs."""
-    missing = np.isnan(costs)
-    counts = costs.shape[-1] - missing.sum(axis=-1)
-    sums = np.where(missing, 0.0, costs).sum(axis=-1)
+def known_means(values: FloatArray) -> FloatArray:
+    """The mean over the last axis without NaN; NaN where there is nothing else."""
+    missing = np.isnan(values)
+    counts = values.shape[-1] - missing.sum(axis=-1)
+    sums = np.where(missing, 0.0, values).sum(axis=-1)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def unit_means(means: FloatArray, families: Sequence[str] | None = None) -> FloatArray:
-    """The mean over units (M,) of instance means (M, P), each unit weighed equally."""
-    return mean_of_rows(units_of(means, families))
 
 
 def units_of(means: FloatArray, families: Sequence[str] | None = None) -> FloatArray:
     """Instance means (M, P) as unit means: of each family, in the order of first appearance."""
     if families is None:
         return means
-    places = {label: place for place, label in enumerate(dict.fromkeys(families))}
-    codes = np.array([places[label] for label in families])
-    return np.stack([mean_of_rows(means[:, codes == code]) for code in places.values()], axis=1)
+    codes = codes_of(families)
+    return np.stack(
+        [known_means(means[:, codes == code]) for code in range(codes.max() + 1)], axis=1
+    )
 
 
-def mean_of_rows(values: FloatArray) -> FloatArray:
-    """The mean of each row without NaN; NaN where a row has nothing else."""
-    missing = np.isnan(values)
-    counts = values.shape[1] - missing.sum(axis=1)
-    sums = np.where(missing, 0.0, values).sum(axis=1)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> CostMatrix | None:
+    """The instances (of a single one the runs) that all these configurations have; None without
+    any.
+    """
+    part = matrix.select(configurations=names)
+    if sampled == "seed":
+        runs = np.asarray(~np.isnan(part.costs[:, 0]).any(axis=0))
+        return matrix.select(runs=runs) if runs.any() else None
+    both = np.asarray((part.counts() > 0).all(axis=0))
+    kept = [name for name, known in zip(matrix.instances, both, strict=True) if known]
+    return matrix.select(instances=kept) if kept else None
 
 
 def difficulty(means: FloatArray, known: BoolArray) -> FloatArray:

@@ -16,18 +16,19 @@ refused.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 
 from truecost.errors import InputError, Refusal, counted
+from truecost.judge.costs import common_runs
 from truecost.judge.question import Basis, Question
 from truecost.matrix import CostMatrix, Log, Plan
 from truecost.matrix.log import Sampled
 from truecost.matrix.pairing import unknown_to
-from truecost.runs import NO_INSTANCE, NO_SEED
+from truecost.runs import NO_INSTANCE, NO_SEED, NO_STATUS
 
 NOT_TUNED: Final = (
     "The guarantees hold only if the configurations were not tuned on these instances."
@@ -40,63 +41,28 @@ VALIDATE: Final = "Run the winner and the default on new instances with `truecos
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The runs that count, and on which terms.
+    """The runs that count, and on which terms."""
 
-    Attributes
-    ----------
-    runs
-        All configurations that statements may be about, on the instances that count: in the
-        recorded order where there is a plan, else as in the log. Runs beyond the first plan's runs
-        per instance are left out.
-    source
-        Whether these are test runs or training runs.
-    basis
-        Why they may be used: fresh instances, a configuration fixed before, or a fixed list.
-    candidates
-        By how much δ is divided for a statement about one configuration: the length of the list,
-        discarded candidates included.
-    rivals
-        By how much δ is divided for a comparison with the default: the same, less the default where
-        it is on the list.
-    sampled
-        The unit: what was sampled independently.
-    units
-        How many units winner and default have in common.
-    planned
-        How many units the first plan had.
-    watched
-        Whether somebody may have looked after every unit.
-    share
-        The share of δ that these runs may use.
-    condition
-        An assumption that the log does not confirm, as a sentence; None: unconditional.
-    """
-
+    # Configurations that statements may be about, on the instances that count: in the recorded
+    # order where there is a plan, and without runs beyond its runs per instance.
     runs: CostMatrix
     source: Literal["test", "training"]
     basis: Basis
+    # δ is divided by the length of the list, discarded candidates included; in a comparison the
+    # default is no candidate.
     candidates: int
     rivals: int
     sampled: Sampled
     units: int
-    planned: int
-    watched: bool
-    share: float
-    condition: str | None = None
+    planned: int  # units of the first plan
+    watched: bool  # whether somebody may have looked after every unit
+    share: float  # of δ
+    condition: str | None = None  # an assumption the log does not confirm, as a sentence
 
     @property
     def families(self) -> tuple[str, ...] | None:
         """The family of each instance, where families are the units."""
         return self.runs.families if self.sampled == "family" else None
-
-
-class _Part(NamedTuple):
-    """The instances (or runs of one instance) that count, and how they were looked at."""
-
-    runs: CostMatrix
-    units: int
-    planned: int
-    watched: bool
 
 
 def gather_evidence(
@@ -118,52 +84,48 @@ def gather_evidence(
     if table is None:
         return Refusal(reason="There are no runs on fresh instances.", way_out=VALIDATE)
     sampled = unit_of(table, plan, question)
-    names = table.instances
-    if len(names) > 1 and all(FOLD.search(name) for name in names):
-        return Refusal(
-            reason="Folds of one data set share training data, so nothing is guaranteed.",
-            way_out="Give results on other data sets, or of each row of a test set.",
-        )
-    refusal = None if tested else _unusable(log, question, winner)
+    refusal = _unusable(log, question, winner, table, plan, tested=tested)
     if refusal is not None:
         return refusal
-    fresh = _fresh(log, sampled) if tested else table
-    if isinstance(fresh, Refusal):
-        return fresh
+    rows = _fresh(log, table, sampled) if tested else table
+    if isinstance(rows, Refusal):
+        return rows
     if plan is not None and plan.candidates:
         # Configurations that were added later have estimates only.
-        listed = {*plan.candidates, default}
-        fresh = fresh.select(
-            configurations=[name for name in fresh.configurations if name in listed | {winner}]
-        )
-    pair = [name for name in dict.fromkeys([winner, default]) if name in fresh.configurations]
+        listed = {*plan.candidates, winner, default}
+        rows = rows.select(configurations=[name for name in rows.configurations if name in listed])
+    pair = [name for name in dict.fromkeys([winner, default]) if name in rows.configurations]
     if winner not in pair:
-        return Refusal(reason=f"Configuration {winner} has no runs there.", way_out=VALIDATE)
-    part = _part(fresh, pair, plan, sampled)
-    if not part.units:
+        return Refusal(
+            reason=f"Configuration {winner} has no runs on these instances.", way_out=VALIDATE
+        )
+    runs, planned, watched = _counting(rows, pair, plan, sampled)
+    if runs is None:
         return _nothing_common(plan)
-    if censored := int(part.runs.select(configurations=pair).censored.sum()):
+    if censored := int(runs.select(configurations=pair).censored.sum()):
         return Refusal(
             reason=f"{counted(censored, 'run')} of the two stopped at a cap below the cutoff, so "
             "the costs are unknown.",
             way_out=f"{VALIDATE} It uses no caps.",
         )
     if tested:
-        candidates = rivals = _finalists(log, question, fresh, default, plan)
+        candidates = rivals = _finalists(log, question, rows, default, plan)
     else:
         candidates, rivals = _divisors(log, question, default)
+    fixed = _is_fixed(log, question)
+    compared = rows.select(configurations=pair) if tested or fixed else rows
     return Evidence(
-        runs=part.runs,
+        runs=runs,
         source="test" if tested else "training",
-        basis="test" if tested else "fixed before" if _is_fixed(log, question) else "list",
+        basis="test" if tested else "fixed before" if fixed else "list",
         candidates=candidates,
         rivals=rivals,
         sampled=sampled,
-        units=part.units,
-        planned=part.planned,
-        watched=part.watched,
+        units=_count_units(runs, sampled),
+        planned=planned,
+        watched=watched,
         share=1.0 if plan is None else plan.share,
-        condition=None if tested else _condition(log, question, part.runs),
+        condition=_condition(log, question, compared, plan, tested=tested),
     )
 
 
@@ -203,11 +165,19 @@ def _is_fixed(log: Log, question: Question) -> bool:
     return log.adaptive is False and log.listed == 1 and question.candidates is None
 
 
-def _unusable(log: Log, question: Question, winner: str) -> Refusal | None:
-    """Why training runs cannot be used for this winner."""
-    if log.adaptive and winner != log.default:
+def _unusable(
+    log: Log, question: Question, winner: str, table: CostMatrix, plan: Plan | None, *, tested: bool
+) -> Refusal | None:
+    """Why these runs cannot be used for this winner."""
+    names = table.instances
+    if len(names) > 1 and all(FOLD.search(name) for name in names):
+        return Refusal(
+            reason="Folds of one data set share training data, so nothing is guaranteed.",
+            way_out="Give results on other data sets, or of each row of a test set.",
+        )
+    if not tested and log.adaptive and winner != log.default:
         tool = log.tool.partition(" ")[0] if not log.tool.startswith("truecost") else log.tool
-        if log.runs.instances == (NO_INSTANCE,):
+        if names == (NO_INSTANCE,):
             return Refusal(
                 reason=f"{tool} chose this configuration by these runs.",
                 way_out="Run the winner and the default again with new seeds.",
@@ -217,13 +187,13 @@ def _unusable(log: Log, question: Question, winner: str) -> Refusal | None:
             "winner.",
             way_out=VALIDATE,
         )
-    if log.plan is not None and log.plan.candidates and winner not in log.plan.candidates:
+    if plan is not None and plan.candidates and winner not in (*plan.candidates, log.default):
         return Refusal(
-            reason=f"Configuration {winner} was added after the list was fixed, so there are "
-            "estimates of it, and no guarantees.",
+            reason=f"Configuration {winner} was added after the list was fixed: there are "
+            "estimates of it, but no guarantees.",
             way_out=VALIDATE,
         )
-    if question.basis == "fixed before" and question.configuration is None:
+    if not tested and question.basis == "fixed before" and question.configuration is None:
         others = [name for name in log.runs.configurations if name != log.default]
         # The tool's own choice was made by these runs.
         if len(others) > 1 and log.listed != 1:
@@ -233,12 +203,10 @@ def _unusable(log: Log, question: Question, winner: str) -> Refusal | None:
     return None
 
 
-def _fresh(log: Log, sampled: Sampled) -> CostMatrix | Refusal:
+def _fresh(log: Log, test: CostMatrix, sampled: Sampled) -> CostMatrix | Refusal:
     """The test runs on instances (or families, or seeds) that training has not seen."""
-    test = log.test
-    assert test is not None  # noqa: S101 - the caller has looked
-    # A validation without a log: nothing was trained on.
-    if log.runs is test and log.test_plan is not None:
+    if log.test_plan is not None:
+        # A campaign of truecost took fresh ones, told apart by content where names are alike.
         return test
     if sampled == "seed" and test.instances == log.runs.instances:
         return _new_seeds(log.runs, test)
@@ -269,55 +237,46 @@ def _new_seeds(runs: CostMatrix, test: CostMatrix) -> CostMatrix | Refusal:
             reason="All seeds of the test runs were used in training, too.",
             way_out="Test with new seeds.",
         )
-    statuses = None if test.statuses is None else np.where(old, -1, test.statuses)
+    statuses = None if test.statuses is None else np.where(old, NO_STATUS, test.statuses)
     return test.replace(costs=np.where(old, np.nan, test.costs), statuses=statuses)
 
 
-def _part(table: CostMatrix, names: Sequence[str], plan: Plan | None, sampled: Sampled) -> _Part:
-    """The units that count: all that these configurations have in common, or of a plan the longest
-    prefix of its order whose runs are all done.
+def _counting(
+    table: CostMatrix, names: Sequence[str], plan: Plan | None, sampled: Sampled
+) -> tuple[CostMatrix | None, int, bool]:
+    """The runs that count, how many units were planned, and whether each may have been looked at.
+
+    All that these configurations have in common; of a plan the longest prefix of its order whose
+    runs are all done.
     """
-    if sampled == "seed":
-        return _seeds(table, names, plan)
-    there = table.select(configurations=names).counts()
     if plan is None:
-        both = np.asarray((there > 0).all(axis=0))
-        kept = [name for name, known in zip(table.instances, both, strict=True) if known]
-        planned, watched = 0, False
+        runs = common_runs(table, names, sampled)
+        return runs, 0 if runs is None else _count_units(runs, sampled), False
+    there = ~np.isnan(table.select(configurations=names).costs)
+    if sampled == "seed":
+        # Run numbers are the recorded order.
+        length = int(np.append(there[:, 0].all(axis=0), False).argmin())
+        runs, planned = table.select(runs=slice(length)) if length else None, plan.runs
     else:
-        done = {
-            name
-            for name, runs in zip(table.instances, there.min(axis=0), strict=True)
-            if runs >= plan.runs
-        }
-        owner = None
-        if sampled == "family" and table.families is not None:
-            owner = dict(zip(table.instances, table.families, strict=True))
-        kept = _prefix(plan.order, done, owner)
-        planned, watched = plan.planned, plan.watched
-    if not kept:
-        return _Part(table, 0, planned, watched)
-    runs = table.select(instances=kept)
-    if plan is not None and runs.shape[2] > plan.runs:
-        runs = _first_runs(runs, plan.runs)
-    units = len(kept) if sampled == "instance" else len(set(runs.families or ()))
-    planned = planned or units
-    return _Part(runs, units, planned, watched or (plan is not None and units != planned))
+        # Of the first plan: runs that were added later improve estimates only.
+        whole = there[:, :, : plan.runs].sum(axis=2).min(axis=0) >= plan.runs
+        done = {name for name, known in zip(table.instances, whole, strict=True) if known}
+        families = table.families if sampled == "family" else None
+        kept = _prefix(plan.order, done, dict(zip(table.instances, families or (), strict=False)))
+        runs = table.select(instances=kept, runs=slice(plan.runs)) if kept else None
+        planned = plan.planned
+    units = 0 if runs is None else _count_units(runs, sampled)
+    return runs, planned, plan.watched or units != planned
 
 
-def _prefix(order: Sequence[str], done: set[str], owner: dict[str, str] | None) -> list[str]:
-    """The longest prefix of instances that are done; of whole families where these are units."""
-    if owner is None:
-        kept = []
-        for name in order:
-            if name not in done:
-                break
-            kept.append(name)
-        return kept
+def _prefix(order: Sequence[str], done: set[str], owner: Mapping[str, str]) -> list[str]:
+    """The longest prefix of instances that are done, and of whole families where these have an
+    owner.
+    """
     members: dict[str, list[str]] = {}
     for name in order:
-        members.setdefault(owner.get(name, ""), []).append(name)
-    kept = []
+        members.setdefault(owner.get(name, name), []).append(name)
+    kept: list[str] = []
     for names in members.values():
         if not done.issuperset(names):
             break
@@ -325,38 +284,10 @@ def _prefix(order: Sequence[str], done: set[str], owner: dict[str, str] | None) 
     return kept
 
 
-def _seeds(table: CostMatrix, names: Sequence[str], plan: Plan | None) -> _Part:
-    """Of a single instance the runs that all these configurations have."""
-    costs = table.select(configurations=names).costs[:, 0]
-    both = ~np.isnan(costs).any(axis=0)
-    watched, planned = False, int(both.sum())
-    if plan is not None:
-        # Run numbers are the recorded order.
-        missing = np.flatnonzero(~both)
-        length = int(missing[0]) if missing.size else both.size
-        both = np.arange(both.size) < length
-        planned = plan.runs
-        watched = plan.watched or length != planned
-    units = int(both.sum())
-    if not units:
-        return _Part(table, 0, planned, watched)
-
-    def cut(values: "np.ndarray[tuple[int, ...], np.dtype[np.generic]] | None") -> object:
-        return None if values is None else values[:, :, both]
-
-    runs = table.replace(
-        costs=cut(table.costs), statuses=cut(table.statuses), seeds=cut(table.seeds)
-    )
-    return _Part(runs, units, max(planned, 1), watched)
-
-
-def _first_runs(runs: CostMatrix, number: int) -> CostMatrix:
-    """The first runs on each instance."""
-    return runs.replace(
-        costs=runs.costs[:, :, :number],
-        statuses=None if runs.statuses is None else runs.statuses[:, :, :number],
-        seeds=None if runs.seeds is None else runs.seeds[:, :, :number],
-    )
+def _count_units(runs: CostMatrix, sampled: Sampled) -> int:
+    if sampled == "family":
+        return len(set(runs.families or ()))
+    return runs.shape[2 if sampled == "seed" else 1]
 
 
 def _nothing_common(plan: Plan | None) -> Refusal:
@@ -373,8 +304,10 @@ def _finalists(
     """How many finalists share δ: those of the plan; those that were tested, where one of them is
     asked for that the tool did not choose.
     """
+    finalists = plan.candidates if plan is not None else ()
     named = question.configuration not in (None, log.incumbent, default)
-    finalists = plan.candidates if plan is not None else test.configurations if named else ()
+    if not finalists and (named or plan is not None):
+        finalists = test.configurations
     return max(1, len([name for name in finalists if name != default]))
 
 
@@ -391,14 +324,15 @@ def _divisors(log: Log, question: Question, default: str | None) -> tuple[int, i
     return m, max(1, m - (default in listed))
 
 
-def _condition(log: Log, question: Question, runs: CostMatrix) -> str | None:
+def _condition(
+    log: Log, question: Question, compared: CostMatrix, plan: Plan | None, *, tested: bool
+) -> str | None:
     """What the log does not confirm."""
-    vouched = question.basis is not None or question.candidates is not None
-    if log.adaptive is None and not vouched:
+    if question.basis is not None or question.candidates is not None:
+        return None
+    if log.adaptive is None and not tested:
         return NOT_TUNED
-    counts = runs.counts()
+    counts = compared.counts()
     counts = counts[counts.any(axis=1)]
     # A plan says which runs come next, whatever they cost.
-    if log.plan is None and not vouched and bool((counts != counts[:1]).any()):
-        return UNEVEN
-    return None
+    return UNEVEN if plan is None and bool((counts != counts[:1]).any()) else None

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from truecost.judge.costs import instance_means
+from truecost.judge.costs import known_means
 from truecost.judge.evidence import Evidence
 from truecost.matrix.families import FOLDER, candidate_groupings
 from truecost.runs import Caveat
@@ -26,33 +26,22 @@ def likeness(
         return None, None
     runs = evidence.runs
     names = [name for name in dict.fromkeys([winner, default]) if name in runs.configurations]
-    part = runs.select(configurations=names)
-    means = instance_means(part.costs)
-    kept = np.asarray(~np.isnan(means).any(axis=0))
-    instances = [name for name, there in zip(runs.instances, kept, strict=True) if there]
-    families = None
-    if runs.families is not None:
-        families = [name for name, there in zip(runs.families, kept, strict=True) if there]
-    groupings = candidate_groupings(instances, families)
+    groupings = candidate_groupings(runs.instances, runs.families)
     if not groupings:
         sentence = (
             "The names of the instances show no groups, so nothing checks whether some of them "
             "are alike."
         )
         return Caveat("no-groups", sentence), None
-    values = means[:, kept]
+    values = known_means(runs.select(configurations=names).costs)
     if len(values) == 2:
         values = np.vstack([values, values[0] - values[1]])
     found = alike(values, groupings, rng=np.random.default_rng([seed, 1]))
     if found is None or not found.significant:
         return None, None
-    way_out = (
-        "--sampled family"
-        if found.grouping == "family"
-        else (f"--families {found.grouping} --sampled family")
-    )
+    rule = "" if found.grouping == "family" else f"--families {found.grouping} "
     sentence = (
-        f"Instances cost alike within {found.groups} {NOUNS[found.grouping]}, so the guarantees do "
-        f"not hold for them as independent. Judge by groups: {way_out}."
+        f"Instances cost alike within {found.groups} {NOUNS[found.grouping]}: they are not "
+        f"independent, as the guarantees need. Judge by groups: {rule}--sampled family."
     )
     return Caveat("alike", sentence), sentence

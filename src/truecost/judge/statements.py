@@ -1,20 +1,19 @@
 """From evidence to statements: every quantity with its guaranteed limits."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from truecost.arrays import BoolArray, FloatArray
+from truecost.arrays import FloatArray
 from truecost.judge.assessment import Ladder, SameInstances, Statement
-from truecost.judge.costs import instance_means, units_of
+from truecost.judge.costs import common_runs, known_means, units_of
 from truecost.judge.evidence import Evidence
 from truecost.matrix import CostMatrix
 from truecost.matrix.log import Sampled
 from truecost.stats import approximate, ladder, quantities
-from truecost.stats.quantities import Numbers, Runs, Scale, limits
+from truecost.stats.quantities import Limits, Numbers, Runs, Scale, limits
 
 # Times below this part of the cutoff are not told apart in a median speed-up.
 SHORTEST: Final = 100
@@ -22,28 +21,29 @@ SHORTEST: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pair:
-    """Runs of two configurations on the units that both have, and how they may be used.
+    """Runs of two configurations on the units that both have, and how they may be used."""
 
-    `delta` is the error probability left for each limit of a comparison; None: no statement can be
-    made.
-    """
-
+    runs: CostMatrix
     winner: str
     default: str
     ours: Runs
     theirs: Runs
-    scale: Scale
     sampled: Sampled
-    families: tuple[str, ...] | None
-    instances: int
-    can_fail: bool
-    timed: bool
-    source: str = "training"
-    delta: float | None = None
+    source: Literal["test", "training"] = "training"
+    delta: float = math.nan  # of each limit of a comparison; NaN: no statement can be made
     planned: int = 0
     watched: bool = False
-    candidates: int = 1
     seed: int = 0
+
+    @property
+    def scale(self) -> Scale:
+        """The range of costs."""
+        return scale_of(self.runs)
+
+    @property
+    def families(self) -> tuple[str, ...] | None:
+        """The family of each instance, where families are the units."""
+        return self.runs.families if self.sampled == "family" else None
 
     @property
     def units(self) -> int:
@@ -53,13 +53,26 @@ class Pair:
     @property
     def bounded(self) -> bool:
         """Whether the range of costs is known."""
-        return math.isfinite(self.scale.high - self.scale.low)
+        return math.isfinite(self.runs.width)
+
+    @property
+    def timed(self) -> bool:
+        """Whether costs are running times with a penalty."""
+        return self.runs.par is not None
 
     def unit_costs(self) -> tuple[FloatArray, FloatArray]:
         """The mean cost of each unit, of the winner and of the default."""
-        means = instance_means(np.stack([self.ours.costs, self.theirs.costs]))
+        means = known_means(np.stack([self.ours.costs, self.theirs.costs]))
         ours, theirs = units_of(means, self.families)
         return ours, theirs
+
+    def limits(self, numbers: Numbers) -> Limits:
+        """The guaranteed limits of a quantity."""
+        if self.families is not None:
+            numbers = numbers.by_family(self.families)
+        return limits(
+            numbers, self.delta, planned=self.planned, watched=self.watched, rng=self.seed
+        )
 
 
 def scale_of(runs: CostMatrix) -> Scale:
@@ -67,52 +80,28 @@ def scale_of(runs: CostMatrix) -> Scale:
     return Scale(low=runs.low, high=runs.high, cutoff=runs.cutoff, par=runs.par)
 
 
-def runs_of(runs: CostMatrix, name: str, kept: BoolArray, sampled: Sampled) -> Runs:
+def runs_of(runs: CostMatrix, name: str, sampled: Sampled) -> Runs:
     """The runs of one configuration: a row for each instance, or for each run of a single one."""
     place = runs.configurations.index(name)
-    costs, failed = runs.charged[place][kept], runs.failed[place][kept]
-    seeds = None if runs.seeds is None else runs.seeds[place][kept]
-    if sampled == "seed":
-        costs, failed = costs.T, failed.T
-        seeds = None if seeds is None else seeds.T
-    return Runs(costs=costs, failed=failed & ~np.isnan(costs), seeds=seeds)
+    parts = {"costs": runs.charged, "failed": runs.failed, "seeds": runs.seeds}
+    rows = {name: part[place] for name, part in parts.items() if part is not None}
+    return Runs(**{name: row.T if sampled == "seed" else row for name, row in rows.items()})
 
 
 def pair_of(
     runs: CostMatrix, winner: str, default: str, sampled: Sampled, **terms: object
 ) -> Pair | None:
     """The runs of both on the instances that both have; None without any."""
-    both = np.asarray((runs.select(configurations=[winner, default]).counts() > 0).all(axis=0))
-    if not both.any():
+    common = common_runs(runs, [winner, default], sampled)
+    if common is None:
         return None
-    sides = [runs_of(runs, name, both, sampled) for name in (winner, default)]
-    if sampled == "seed":
-        there = ~(np.isnan(sides[0].costs) | np.isnan(sides[1].costs))[:, 0]
-        if not there.any():
-            return None
-        sides = [
-            replace(
-                side,
-                costs=side.costs[there],
-                failed=side.failed[there],
-                seeds=None if side.seeds is None else side.seeds[there],
-            )
-            for side in sides
-        ]
-    families = None
-    if sampled == "family" and runs.families is not None:
-        families = tuple(np.array(runs.families, dtype=object)[both].tolist())
     return Pair(
+        runs=common,
         winner=winner,
         default=default,
-        ours=sides[0],
-        theirs=sides[1],
-        scale=scale_of(runs),
+        ours=runs_of(common, winner, sampled),
+        theirs=runs_of(common, default, sampled),
         sampled=sampled,
-        families=families,
-        instances=int(both.sum()),
-        can_fail=runs.can_fail,
-        timed=runs.cutoff is not None and runs.par is not None,
         **terms,  # type: ignore[arg-type]
     )
 
@@ -130,7 +119,6 @@ def evidence_pair(
         delta=delta * evidence.share / evidence.rivals,
         planned=evidence.planned,
         watched=evidence.watched,
-        candidates=evidence.rivals,
         seed=seed,
     )
 
@@ -139,35 +127,31 @@ def mean_statements(
     evidence: Evidence, winner: str, delta: float, seed: int
 ) -> tuple[Statement, ...]:
     """The mean cost of the winner alone, and its solved share."""
-    runs, sampled = evidence.runs, evidence.sampled
-    kept = (runs.select(configurations=[winner]).counts() > 0)[0]
-    side, scale = runs_of(runs, winner, kept, sampled), scale_of(runs)
-    there = ~np.isnan(side.costs).all(axis=1)
-    side = replace(side, costs=side.costs[there], failed=side.failed[there], seeds=None)
-    families = None
-    if sampled == "family" and runs.families is not None:
-        families = tuple(np.array(runs.families, dtype=object)[kept].tolist())
-    share = delta * evidence.share / evidence.candidates
-    means = units_of(instance_means(side.costs[np.newaxis]), families)[0]
-    terms = {"configuration": winner, "delta": share, "units": means.size}
-
-    def stated(make: Callable[[Runs, Scale], Numbers]) -> dict[str, float]:
-        numbers = make(side, scale)
-        numbers = numbers if families is None else numbers.by_family(families)
-        got = limits(numbers, share, planned=evidence.planned, watched=evidence.watched, rng=seed)
-        return {"observed": got.observed, "lower": got.lower, "upper": got.upper}
-
-    if math.isfinite(scale.high - scale.low):
-        values = stated(quantities.mean)
-    else:
-        values = {"observed": float(means.mean()), "lower": -math.inf, "upper": math.inf}
-    made = [Statement(quantity="mean", penalty=scale.par, **terms, **values)]  # type: ignore[arg-type]
-    if runs.can_fail:
-        solved = stated(quantities.solved)
-        made.append(
-            Statement(quantity="solved", smaller_is_better=False, **terms, **solved)  # type: ignore[arg-type]
+    runs, families = evidence.runs, evidence.families
+    side, scale = runs_of(runs, winner, evidence.sampled), scale_of(runs)
+    delta *= evidence.share / evidence.candidates
+    means = units_of(known_means(side.costs[np.newaxis]), families)[0]
+    got = [("mean", Limits(float(means.mean()), -math.inf, math.inf))]
+    numbers = [quantities.mean(side, scale)] if math.isfinite(runs.width) else []
+    numbers += [quantities.solved(side, scale)] if runs.can_fail else []
+    for one in numbers:
+        by_unit = one if families is None else one.by_family(families)
+        how = {"planned": evidence.planned, "watched": evidence.watched, "rng": seed}
+        got.append((one.quantity, limits(by_unit, delta, **how)))  # type: ignore[arg-type]
+    return tuple(
+        Statement(
+            quantity=quantity,
+            configuration=winner,
+            observed=found.observed,
+            lower=found.lower,
+            upper=found.upper,
+            delta=delta,
+            units=means.size,
+            smaller_is_better=quantity == "mean",
+            penalty=scale.par if quantity == "mean" else None,
         )
-    return tuple(made)
+        for quantity, found in dict(got).items()
+    )
 
 
 def compare_means(pair: Pair, ranges: ladder.PenaltyRanges | None) -> Statement:
@@ -184,60 +168,56 @@ def compare_means(pair: Pair, ranges: ladder.PenaltyRanges | None) -> Statement:
         observed=float(gaps.mean()),
         lower=-math.inf,
         upper=math.inf,
-        delta=math.nan if pair.delta is None else pair.delta,
+        delta=pair.delta,
         no_difference=0.0,
         units=pair.units,
         penalty=pair.scale.par,
     )
-    if pair.delta is None:
+    if math.isnan(pair.delta):
         return statement
-    statement = replace(statement, **_approximate(pair, gaps))  # type: ignore[arg-type]
+    statement = replace(statement, **_approximate(pair, gaps))
     if not pair.bounded:
         return statement
-    numbers = _numbers(pair, quantities.difference(pair.ours, pair.theirs, pair.scale))
-    got = limits(numbers, pair.delta, planned=pair.planned, watched=pair.watched, rng=pair.seed)
-    lower, upper, proven = got.lower, got.upper, got.direction
-    if ranges is not None:
-        declared = pair.scale.par
-        proven = -_within(declared, ranges.better) + _within(declared, ranges.worse)
-        # Limits never say more than the grade.
-        upper = min(upper, 0.0) if proven < 0 else max(upper, 0.0)
-        lower = max(lower, 0.0) if proven > 0 else min(lower, 0.0)
-    return replace(statement, lower=lower, upper=upper, proven=proven)
+    got = pair.limits(quantities.difference(pair.ours, pair.theirs, pair.scale))
+    if ranges is None:
+        return replace(statement, lower=got.lower, upper=got.upper, proven=got.direction)
+    return replace(statement, **_on_ladder(got, ranges, pair.scale.par))
+
+
+def _on_ladder(got: Limits, ranges: ladder.PenaltyRanges, penalty: float | None) -> dict[str, Any]:
+    """Limits at a penalty that say no more than the grade there."""
+    proven = _within(penalty, ranges.worse) - _within(penalty, ranges.better)
+    return {
+        "lower": max(got.lower, 0.0) if proven > 0 else min(got.lower, 0.0),
+        "upper": min(got.upper, 0.0) if proven < 0 else max(got.upper, 0.0),
+        "proven": proven,
+    }
 
 
 def _within(value: float | None, ends: tuple[float, float] | None) -> int:
     return int(value is not None and ends is not None and ends[0] <= value <= ends[1])
 
 
-def _approximate(pair: Pair, gaps: FloatArray) -> dict[str, object]:
+def _approximate(pair: Pair, gaps: FloatArray) -> dict[str, Any]:
     """The approximate interval, for one look or at the planned end."""
-    assert pair.delta is not None  # noqa: S101 - the caller has looked
     if pair.watched and pair.units != pair.planned:
         return {
             "no_approximate": "The approximate interval is for the planned end: "
             f"{pair.units} of {pair.planned} units are there."
         }
     discordant = None
-    if pair.can_fail:
+    if pair.runs.can_fail:
         discordant = quantities.discordant(pair.ours, pair.theirs, pair.families)
     interval = approximate.probably(gaps, pair.delta, discordant=discordant)
     if interval.reason:
-        reason = interval.reason[0].upper() + interval.reason[1:]
-        return {"no_approximate": f"No approximate interval: {reason[0].lower()}{reason[1:]}."}
-    return {
-        "approximate": (interval.lower, interval.upper),
-        "probably": interval.direction != 0,
-    }
-
-
-def _numbers(pair: Pair, numbers: Numbers) -> Numbers:
-    return numbers if pair.families is None else numbers.by_family(pair.families)
+        return {"no_approximate": f"No approximate interval: {interval.reason}."}
+    ends = (interval.lower, interval.upper)
+    return {"approximate": ends, "probably": interval.direction != 0}
 
 
 def penalty_ranges(pair: Pair) -> ladder.PenaltyRanges | None:
     """For which penalties better or worse is proven; None where costs have no ladder."""
-    if pair.delta is None or not pair.timed or not ladder.has_ladder(pair.scale):
+    if math.isnan(pair.delta) or not ladder.has_ladder(pair.scale):
         return None
     return ladder.penalty_ranges(
         pair.ours,
@@ -253,7 +233,6 @@ def penalty_ranges(pair: Pair) -> ladder.PenaltyRanges | None:
 
 def ladder_of(pair: Pair, ranges: ladder.PenaltyRanges, declared: Statement) -> Ladder:
     """The ladder with a statement at each penalty that was tried."""
-    assert pair.delta is not None  # noqa: S101 - there is a ladder
     statements = []
     for penalty in ranges.tried:
         if penalty == declared.penalty:
@@ -263,25 +242,16 @@ def ladder_of(pair: Pair, ranges: ladder.PenaltyRanges, declared: Statement) -> 
             numbers = quantities.solved_difference(pair.theirs, pair.ours, pair.scale)
         else:
             numbers = quantities.difference(pair.ours, pair.theirs, pair.scale, penalty)
-        got = limits(
-            _numbers(pair, numbers),
-            pair.delta,
-            planned=pair.planned,
-            watched=pair.watched,
-            rng=pair.seed,
-        )
-        proven = -_within(penalty, ranges.better) + _within(penalty, ranges.worse)
+        got = pair.limits(numbers)
         statements.append(
             replace(
                 declared,
                 observed=got.observed,
-                lower=max(got.lower, 0.0) if proven > 0 else min(got.lower, 0.0),
-                upper=min(got.upper, 0.0) if proven < 0 else max(got.upper, 0.0),
-                proven=proven,
                 approximate=None,
                 no_approximate="",
                 probably=False,
                 penalty=penalty,
+                **_on_ladder(got, ranges, penalty),
             )
         )
     sign = (declared.observed > 0) - (declared.observed < 0)
@@ -297,23 +267,13 @@ def ladder_of(pair: Pair, ranges: ladder.PenaltyRanges, declared: Statement) -> 
     )
 
 
-def comparison(
-    pair: Pair, numbers: Numbers, *, shift: float | None = None, reverse: bool = False
-) -> Statement:
+def comparison(pair: Pair, numbers: Numbers, **fields: Any) -> Statement:
     """A statement on a quantity of which more is better for the winner."""
-    assert pair.delta is not None  # noqa: S101 - the caller has looked
-    got = limits(
-        _numbers(pair, numbers),
-        pair.delta,
-        planned=pair.planned,
-        watched=pair.watched,
-        rng=pair.seed,
-    )
-    names = (pair.default, pair.winner) if reverse else (pair.winner, pair.default)
-    return Statement(
+    got = pair.limits(numbers)
+    statement = Statement(
         quantity=numbers.quantity,
-        configuration=names[0],
-        default=names[1],
+        configuration=pair.winner,
+        default=pair.default,
         observed=got.observed,
         lower=got.lower,
         upper=got.upper,
@@ -322,9 +282,8 @@ def comparison(
         no_difference=numbers.decide,
         smaller_is_better=False,
         units=pair.units,
-        shift=shift,
-        penalty=pair.scale.par if numbers.quantity == "margin" else None,
     )
+    return replace(statement, **fields)
 
 
 def comparisons(pair: Pair, margin: float | None) -> list[Statement]:
@@ -332,10 +291,12 @@ def comparisons(pair: Pair, margin: float | None) -> list[Statement]:
     ours, theirs, scale = pair.ours, pair.theirs, pair.scale
     made = [comparison(pair, quantities.wins(ours, theirs, scale))]
     if margin is not None and pair.bounded:
-        made.append(comparison(pair, quantities.margin(ours, theirs, scale, margin)))
+        there = quantities.margin(ours, theirs, scale, margin)
         back = quantities.margin(theirs, ours, scale, margin)
-        made.append(comparison(pair, back, reverse=True))
-    if pair.can_fail:
+        turned = {"configuration": pair.default, "default": pair.winner}
+        made.append(comparison(pair, there, penalty=scale.par))
+        made.append(comparison(pair, back, penalty=scale.par, **turned))
+    if pair.runs.can_fail:
         made.append(comparison(pair, quantities.solved_difference(ours, theirs, scale)))
     if pair.timed:
         if pair.families is None and not pair.watched:
@@ -354,11 +315,9 @@ def same_instances(pair: Pair, difference: Statement, wins: Statement | None) ->
     there = pair.ours.there & pair.theirs.there
     mine, rival = pair.ours.failed, pair.theirs.failed
     costs = [np.where(side.failed, np.inf, side.costs) for side in (pair.ours, pair.theirs)]
-    if not pair.can_fail:
-        costs = [pair.ours.costs, pair.theirs.costs]
     solved: dict[str, int | None] = {}
     ratio = None
-    if pair.can_fail:
+    if pair.runs.can_fail:
         both = there & ~mine & ~rival
         solved = {
             "solved_both": int(both.sum()),
@@ -373,8 +332,8 @@ def same_instances(pair: Pair, difference: Statement, wins: Statement | None) ->
         default=pair.default,
         units=pair.units,
         unit=pair.sampled,
-        instances=1 if pair.sampled == "seed" else pair.instances,
-        source="test" if pair.source == "test" else "training",
+        instances=len(pair.runs.instances),
+        source=pair.source,
         winner_cost=float(ours.mean()),
         default_cost=float(theirs.mean()),
         difference=difference,

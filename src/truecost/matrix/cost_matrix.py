@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-Number = TypeVar("Number", bound=np.integer[Any])
 # Annotations of a function within a function are made anew with every call.
 MaybeArray = NDArray[Any] | None
 FIELDS = (
@@ -44,8 +43,8 @@ class CostMatrix:
     ----------
     costs
         (M, P, R), or (M, P) for one run each; NaN where a run is missing. Nested lists may differ
-        in the number of runs of a cell. An array of float64 is not copied. A run with the status
-        censored has its cap here, the least it can cost.
+        in the number of runs of a cell. A run with the status censored has its cap here, the least
+        it can cost.
     configurations, instances
         Their names, each different.
     low, high
@@ -58,8 +57,9 @@ class CostMatrix:
     cutoff
         Where costs are running times: after how many seconds every run was stopped.
     par
-        Where costs are running times: a failed run costs `par` × `cutoff` (10 for PAR10). Sets
-        `low` and `high` to 0 and `par` × `cutoff` unless they are given.
+        Where costs are running times: a failed run costs `par` × `cutoff` (10 for PAR10), whatever
+        `costs` says. Without a status, a run has failed that took the cutoff or longer. `low` and
+        `high` are 0 and `par` × `cutoff` unless they are given.
     families
         The family of each instance; None where instances have none.
 
@@ -96,9 +96,11 @@ class CostMatrix:
         self.instances: Final = checked_names(instances, "instance")
         self.low: Final = float(low)
         self.high: Final = float(high)
-        self.costs: Final = _read_only(inside(as_costs(costs), self.low, self.high))
         codes = None if statuses is None else integers(statuses, np.int8, NO_STATUS, "statuses")
         self.statuses: Final = None if codes is None else _read_only(codes)
+        self.costs: Final = _read_only(
+            inside(self._penalised(as_costs(costs)), self.low, self.high)
+        )
         self.seeds: Final = None if seeds is None else _read_only(seeds_of_runs(seeds, self.costs))
         self.families: Final = None if families is None else _checked_families(families)
         self._check()
@@ -112,6 +114,18 @@ class CostMatrix:
             raise InputError(f"par is {self.par:g}. Give a number from 1, such as 10 for PAR10.")
         if self.cutoff is None:
             raise InputError("par needs a cutoff. Give the cutoff in seconds.")
+
+    def _penalised(self, costs: FloatArray) -> FloatArray:
+        """The costs with every failed run at its penalty."""
+        if self.par is None or self.cutoff is None:
+            return costs
+        penalty = self.par * self.cutoff
+        late = np.asarray((costs >= self.cutoff) & (costs <= penalty))
+        if self.statuses is not None and self.statuses.shape == costs.shape:
+            failed = _is_failure(self.statuses) & ~np.isnan(costs)
+            late = np.where(self.statuses == NO_STATUS, late, failed)
+        # Without a need the caller's own array stays: no copy.
+        return np.where(late, penalty, costs) if (costs[late] != penalty).any() else costs
 
     def _check(self) -> None:
         # The width of two finite ends can be too large for a float.
@@ -207,16 +221,13 @@ class CostMatrix:
         return np.asarray(self.statuses == Status.CENSORED)
 
     @property
-    def has_statuses(self) -> bool:
-        """Whether it is known of any run how it ended."""
-        return self.statuses is not None and bool((self.statuses != NO_STATUS).any())
-
-    @property
     def can_fail(self) -> bool:
         """Whether runs can fail. The metric says so, never the sample: there is a cutoff, or
         somebody recorded how runs ended.
         """
-        return self.cutoff is not None or self.has_statuses
+        if self.cutoff is not None or self.statuses is None:
+            return self.cutoff is not None
+        return bool((self.statuses != NO_STATUS).any())
 
     @property
     def failed(self) -> BoolArray:
@@ -224,15 +235,10 @@ class CostMatrix:
 
         A run of unknown status has failed if there is a cutoff and it has the highest cost.
         """
+        highest = np.asarray((self.costs >= self.high) & (self.cutoff is not None))
         if self.statuses is None:
-            unknown = np.ones(self.costs.shape, dtype=np.bool_)
-            known = ~unknown
-        else:
-            unknown = np.asarray(self.statuses == NO_STATUS)
-            known = ~unknown & ~np.isin(self.statuses, (Status.SOLVED, Status.CENSORED))
-        if self.cutoff is None:
-            return known
-        return known | (unknown & (self.costs >= self.high))
+            return highest
+        return np.where(self.statuses == NO_STATUS, highest, _is_failure(self.statuses))
 
     @property
     def charged(self) -> FloatArray:
@@ -268,15 +274,19 @@ class CostMatrix:
         self,
         configurations: str | Iterable[str] | None = None,
         instances: str | Iterable[str] | None = None,
+        runs: BoolArray | slice | None = None,
     ) -> "CostMatrix":
-        """The part with these configurations and instances, in the order asked for; None keeps them
-        all.
+        """The part with these configurations and instances, in the order asked for, and these runs
+        of each; None keeps them all.
         """
         rows = positions(self.configurations, configurations, "configuration")
         columns = positions(self.instances, instances, "instance")
 
         def part(values: MaybeArray) -> MaybeArray:
-            return None if values is None else values[rows][:, columns]
+            if values is None:
+                return None
+            values = values[rows][:, columns]
+            return values if runs is None else values[:, :, runs]
 
         return self.replace(
             costs=part(self.costs),
@@ -291,10 +301,7 @@ class CostMatrix:
         """The same matrix with other values of these parameters, checked as any other:
         `matrix.replace(low=0.0, high=50.0)`.
         """
-        return CostMatrix(**self._fields() | changes)
-
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in FIELDS}
+        return CostMatrix(**{name: getattr(self, name) for name in FIELDS} | changes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
@@ -350,6 +357,11 @@ def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(label, str) or not label:
             raise InputError(f"The family {label!r:.40} is no name. Give a text.")
     return tuple(str(label) for label in labels)
+
+
+def _is_failure(statuses: NDArray[np.int8]) -> BoolArray:
+    """Whether runs are known to have failed."""
+    return ~np.isin(statuses, (NO_STATUS, Status.SOLVED, Status.CENSORED))
 
 
 def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:

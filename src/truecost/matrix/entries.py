@@ -95,8 +95,11 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InputError(f"The {what} names are the text {names!r:.60}. Give a list.")
     given = tuple(names)
-    if _are_usual(given):
-        return given
+    # Every part of a matrix has its names checked, most often more than it has costs.
+    if set(map(type, given)) == {str} and len(set(given)) == len(given) and all(given):
+        text = "".join(given)
+        if text.isascii() and "\0" not in text:
+            return given
     seen: set[str] = set()
     for name in given:
         if not isinstance(name, str) or not name:
@@ -114,18 +117,6 @@ def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
             raise InputError(f"The {what} name {name!r} is there twice. Rename one.")
         seen.add(name)
     return tuple(str(name) for name in given)
-
-
-def _are_usual(names: tuple[object, ...]) -> bool:
-    """Whether these are plain texts of which nothing is to be said; every part of a matrix has its
-    names checked, most often more than it has costs.
-    """
-    if set(map(type, names)) != {str}:
-        return False
-    different, text = set(names), "".join(names)  # type: ignore[arg-type]
-    return (
-        len(different) == len(names) and "" not in different and text.isascii() and "\0" not in text
-    )
 
 
 def positions(

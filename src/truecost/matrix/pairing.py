@@ -70,7 +70,7 @@ def pair_logs(
         shared,
         low,
         high,
-        statuses=_joined([row.statuses for row in rows], NO_STATUS),
+        statuses=_joined(_statuses(rows), NO_STATUS),
         seeds=_joined([row.seeds for row in rows], NO_SEED),
         cutoff=rows[0].cutoff,
         par=rows[0].par,
@@ -192,6 +192,15 @@ def _range(tables: Sequence[CostMatrix], labels: Sequence[str]) -> tuple[float, 
     return known[0] if known else (-np.inf, np.inf)
 
 
+def _statuses(rows: Sequence[CostMatrix]) -> list[NDArray[np.int8] | None]:
+    """The statuses of both. One log may know none: what the other knows of caps must not go."""
+    known = [row.statuses for row in rows]
+    if any(row.censored.any() for row in rows):
+        unknown = [np.full(row.shape, NO_STATUS, np.int8) for row in rows]
+        return [empty if one is None else one for one, empty in zip(known, unknown, strict=True)]
+    return known
+
+
 def _joined(rows: Sequence[NDArray[Any] | None], missing: float) -> Any:
     """The runs of both, with room for those of the longer one; None unless both have some."""
     known = [row for row in rows if row is not None]
@@ -250,7 +259,8 @@ def named_once(log: Log) -> Log:
     there. Test runs on an instance of training get its name. Journals with a plan have seen to it
     already, and their names are those of the plan.
     """
-    trained = log.runs.instances if log.plan is None else ()
+    # The runs of a validation without a log are those of its test.
+    trained = log.runs.instances if log.plan is None and log.runs is not log.test else ()
     others = () if log.test is None or log.test_plan is not None else log.test.instances
     first = _first_names([*trained, *others])
     runs, test, gone = log.runs, log.test, 0
