@@ -127,13 +127,8 @@ def test_options_on_the_pages_exist() -> None:
 
     collect(tree)
     for page in PAGES:
-        text = page.read_text()
-        lines = re.findall(
-            r"^(?:\$ )?truecost .*$|`(?:truecost )[^`]+`|`(--[a-z-]+)[^`]*`", text, re.M
-        )
-        named = {option for line in lines for option in re.findall(r"--[a-z][a-z-]*", line)}
-        for line in re.findall(r"^(?:\$ )?truecost [^#\n]*", text, re.MULTILINE):
-            named |= set(re.findall(r"(?<=\s)--[a-z][a-z-]*", line))
+        lines = re.findall(r"\btruecost [a-z][^#\n`|&>]*", page.read_text())
+        named = {option for line in lines for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", line)}
         assert named <= known, (page.name, named - known)
 
 

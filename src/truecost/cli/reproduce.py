@@ -23,7 +23,7 @@ def command(
     ] = 2500,
     only: Annotated[
         str | None,
-        typer.Option("--only", help="Some parts, such as estimators,m,N,K,claims,bounds."),
+        typer.Option("--only", help="Some parts: estimators, m, n, k; separated by commas."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="The seed of the splits.", min=0)] = 0,
     workers: Annotated[
@@ -34,7 +34,7 @@ def command(
 ) -> None:
     """Repeat the paper's experiments: estimators, error against m, N and K, fits, and eight claims.
 
-    Writes results.md with figures (SVG and PDF). Rerun the same command to resume.
+    Writes report.md, tables and figures (SVG and PDF). Rerun the same command to resume.
     """
     from truecost import api
 
