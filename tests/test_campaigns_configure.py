@@ -55,7 +55,7 @@ def test_a_search_finds_something_better_and_proves_it(scenario: Scenario, tmp_p
     result = configure(scenario, tmp_path / "c.db", budget=150, pool=tools.Pool(work))
     assert result.assessment.grade == "better"
     assert result.recommended == result.incumbent != result.default
-    assert float(result.incumbent.values["x"]) > 3
+    assert float(str(result.incumbent.values["x"])) > 3
     assert result.runs <= 150
     assert result.spent == result.runs
     assert result.stop is not None

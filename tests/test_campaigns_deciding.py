@@ -39,8 +39,8 @@ def test_both_directions_are_decided(primary: str, margin: str | None, sign: int
     sides = (good, bad) if sign > 0 else (bad, good)
     decider = Decider(VALUE, primary, margin, 0.05, 60)
     assert 0 < feed(decider, *(side.tolist() for side in sides)) < 40
-    assert decider.state is not None
-    assert decider.state.lower <= decider.state.observed <= decider.state.upper
+    known = decider.progress()
+    assert known["interval"][0] <= known["estimate"] <= known["interval"][1]
 
 
 def test_the_declared_penalty_needs_every_step() -> None:

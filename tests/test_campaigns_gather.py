@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from truecost.campaigns.campaign import Progress
-from truecost.campaigns.gather import announce, gather
+from truecost.campaigns.gather import gather
 from truecost.errors import InputError, Refusal
 from truecost.journal.journal import Journal
 from truecost.judge.assess import assess
@@ -206,12 +206,14 @@ def test_files_are_taken_for_scenarios(scenario: Scenario, tmp_path: Path) -> No
 
 def test_what_is_left_is_announced(scenario: Scenario, tmp_path: Path) -> None:
     """Nobody would know what a command costs before it starts."""
-    assert "24 runs" in announce(scenario, tmp_path / "g.db", *SIZE.values())
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
-    text = announce(scenario, tmp_path / "g.db", 3, 8, 2)
-    assert "48 runs" in text
-    assert "24 of them" in text
-    assert not list(tmp_path.glob("g.db-*"))
+    lines: list[str] = []
+    how: dict[str, Any] = {"pool": tools.Pool(), "announce": lines.append}
+    gather(scenario, tmp_path / "g.db", **SIZE, **how)
+    gather(scenario, tmp_path / "g.db", **{**SIZE, "runs": 4}, **how)
+    gather(scenario, tmp_path / "g.db", **{**SIZE, "runs": 4}, **how)
+    assert "24 runs" in lines[0]
+    assert "48 runs, 24 of them" in lines[1]
+    assert ["At most" in line for line in lines] == [True, True, False]
 
 
 def test_progress_counts_earlier_runs(scenario: Scenario, tmp_path: Path) -> None:

@@ -84,12 +84,13 @@ def test_it_stops_when_the_question_is_decided(tmp_path: Path, place: int) -> No
     decided = grade == "better" and ("margin" not in more or result.assessment.margin_kept)
     assert (result.stop.why == "decided") == decided
     assert result.exit_code == int(not decided)
-    if decided:
+    assert (result.stop.decided is not None) == decided
+    if result.stop.decided is not None:
         assert result.runs < 120
         # One unit less, and the verdict would not have been there.
         whole = result.assessment.log
         assert whole.test is not None
-        few = whole.test.select(instances=whole.test.instances[: result.stop.units - 1])
+        few = whole.test.select(instances=whole.test.instances[: result.stop.decided - 1])
         assert assess(replace(whole, test=few)).exit_code == 1
 
 

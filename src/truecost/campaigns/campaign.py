@@ -16,18 +16,25 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from truecost.campaigns.budget import Budget, Tally
-from truecost.campaigns.trouble import FIRST_RUNS, cost_outside, fault, none_came_through, outside
-from truecost.campaigns.trouble import was_aborted as aborted_message
+from truecost.campaigns.budget import Budget, Purse, Tally
+from truecost.campaigns.trouble import (
+    FIRST_RUNS,
+    cost_outside,
+    fault,
+    none_came_through,
+    outside,
+    was_aborted,
+)
 from truecost.errors import InputError
 from truecost.journal.journal import UNUSABLE, Journal, Kind, RunTable
+from truecost.journal.logs import BUDGET
 from truecost.running.pools import Finished, Pool, Task, open_pool
 from truecost.runs import Status
 
@@ -75,8 +82,9 @@ class Execution(TypedDict, total=False):
         each local worker has a core of its own.
     keep_going
         Whether to go on though the first runs all failed.
-    progress
-        Called with a `Progress` after every few runs.
+    progress, announce
+        Called with a `Progress` after every few runs; and, before the first, with a line that says
+        what is run.
     """
 
     pool: Any
@@ -84,6 +92,7 @@ class Execution(TypedDict, total=False):
     pin: bool
     keep_going: bool
     progress: Callable[[Progress], None] | None
+    announce: Callable[[str], None] | None
 
 
 class Campaign:
@@ -229,7 +238,7 @@ class Campaign:
         scenario, metric = self.scenario, self.scenario.metric
         self._made += 1
         if run.outcome.status == Status.ABORTED:
-            self._stop(aborted_message(scenario, run), usable=True)
+            self._stop(was_aborted(scenario, run), usable=True)
         # Later on, a night of runs is worth more than the news.
         if self._made <= FIRST_RUNS and not self._keep_going and outside(metric, run.outcome):
             gathered = self.journal.kind == "gather"
@@ -252,6 +261,28 @@ class Campaign:
         """Refuse a scenario of which no run ever came through, in fewer than the first runs."""
         if not self._proven and self._failed:
             self._stop(none_came_through(self.scenario, self._failed), usable=False)
+
+    def purse(self, budget: Budget, tally: Tally, kept: Callable[[], float] = float) -> Purse:
+        """What the runs of a tally may spend; no pool is opened to count runs."""
+        workers = self.workers if budget.unit == "seconds" else 1
+        return Purse(budget=budget, tally=tally, workers=workers, kept=kept)
+
+    def budgets(self) -> list[Budget]:
+        """The budgets of this and earlier calls."""
+        return [Budget(**event.data) for event in self.journal.events(BUDGET)]
+
+    def note_budget(self, budget: Budget) -> None:
+        """Record what may be spent, where it changed."""
+        if self.budgets()[-1:] != [budget]:
+            self.journal.event(BUDGET, asdict(budget), commit=True)
+
+    def announce(self, what: str, left: float) -> None:
+        """Tell the caller what is run, and how long so many runs take at most."""
+        if (tell := self._execution.get("announce")) is None:
+            return
+        limit = self.scenario.limits.cpu or self.scenario.limits.wall
+        most = f" At most {limit * left / 3600:,.3g} h of one core." if limit and left else ""
+        tell(f"{what}{most}")
 
     @property
     def watched(self) -> bool:

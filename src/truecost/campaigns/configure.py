@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -17,31 +18,23 @@ import numpy as np
 
 from truecost.campaigns.budget import Budget, Purse
 from truecost.campaigns.campaign import Campaign, Execution
-from truecost.campaigns.fresh import Contestants, check_default, fresh_instances
-from truecost.campaigns.results import Configured, Stop, Validated
+from truecost.campaigns.fresh import Contestants, check_default, distinct, find_instances
+from truecost.campaigns.results import Configured, Stop
 from truecost.campaigns.search import SearchResult, search
 from truecost.campaigns.testing import (
     Terms,
-    add_instances,
     begin_test,
     draw_order,
     planned_units,
+    recorded_instances,
     run_test,
     units_of,
 )
-from truecost.campaigns.validate import (
-    Asked,
-    note_budget,
-    purse_of,
-    recorded_terms,
-    result_of,
-    tested_on,
-)
-from truecost.errors import InputError, check_choice
-from truecost.journal.journal import Journal
-from truecost.journal.logs import BUDGET, SEARCH, SEARCHED, TEST
+from truecost.errors import InputError, check_choice, counted
+from truecost.journal.journal import FAMILY
+from truecost.journal.logs import BUDGET, MORE, SEARCH, SEARCHED, TEST, test_plan
 from truecost.judge.question import Question
-from truecost.matrix.log import Log, Step
+from truecost.matrix.log import Log, Plan, Step
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance, Status
 from truecost.space.space import Configuration
@@ -91,7 +84,7 @@ def configure(
     primary, margin, sampled, delta
         The question of the test: see `truecost.Question`. Family: whole families are held out.
     execution
-        `pool`, `workers`, `pin`, `keep_going` and `progress`; see `Execution`.
+        How runs are made and reported; see `Execution`.
 
     Examples
     --------
@@ -130,15 +123,14 @@ def _configured(
     asked: Budget | None,
 ) -> Configured:
     book, seed = campaign.journal, int(settings["seed"])
-    budget = _budget(book, asked)
-    sampled = question.sampled or "instance"
+    budget = _budget(campaign, asked)
     if not book.events(SEARCH):
-        _begin(campaign, budget, sampled, seed)
-    note_budget(book, budget)
+        _begin(campaign, budget, str(question.sampled), seed)
+    campaign.note_budget(budget)
     begun = book.events(SEARCH)[0].data
     named = {instance.name: instance for instance in campaign.scenario.instances}
-    if missing := [name for key in ("training", "held_out") for name in begun[key]
-                   if name not in named]:  # fmt: skip
+    both = [*begun["training"], *begun["held_out"]]
+    if missing := [name for name in both if name not in named]:
         raise InputError(
             f"{book.path}: instance {missing[0]!r} belongs to this search and is not there. Put it "
             "back, or name another journal."
@@ -146,35 +138,49 @@ def _configured(
     training = [named[name] for name in begun["training"]]
     held_out = [named[name] for name in begun["held_out"]]
     book.enter(instances=[*training, *held_out])
-    campaign.hold_out([*begun["held_out"], *tested_on(book)])
+    added = [event.data["instances"] for event in book.events(MORE)]
+    campaign.hold_out([*begun["held_out"], *chain(*added)])
+    _announce(campaign, budget, len(training), len(held_out))
     result = _searched(campaign)
     if result is None:
         result = _search(campaign, training, len(held_out), budget, settings, starts)
     default = campaign.scenario.space.default()
     stop = None
     if held_out and result.incumbent.name != default.name:
-        stop = _test(campaign, result.incumbent, default, held_out, question, budget)
+        stop = _test(campaign, result.incumbent, default, training, held_out, question, budget)
     return _result(campaign, result, default, question, budget, stop)
 
 
-def _budget(journal: Journal, asked: Budget | None) -> Budget:
+def _budget(campaign: Campaign, asked: Budget | None) -> Budget:
     """The budget as asked, else the last one; it only grows."""
-    budgets = [Budget(**event.data) for event in journal.events(BUDGET)]
-    if asked is None and not budgets:
+    last = next(iter(campaign.budgets()[-1:]), None)
+    if (budget := asked or last) is None:
         raise InputError("A new search needs a budget: --budget 5000runs or --budget 2h.")
-    if asked is None:
-        return budgets[-1]
-    if budgets and (asked.unit != budgets[-1].unit or asked.amount < budgets[-1].amount):
+    if last is not None and (budget.unit != last.unit or budget.amount < last.amount):
         raise InputError(
-            f"{journal.path}: the budget of this search is {budgets[-1]}; {asked} cannot be its "
+            f"{campaign.journal.path}: the budget of this search is {last}; {budget} cannot be its "
             "next one. Give the same or a larger one."
         )
-    return asked
+    return budget
+
+
+def _announce(campaign: Campaign, budget: Budget, training: int, held_out: int) -> None:
+    """Say what a search may spend, before it does."""
+    if budget.unit == "runs":
+        left: float = max(0, budget.amount - campaign.runs)
+        done = f", {campaign.runs:,} of them done" if campaign.runs else ""
+    else:
+        left, done = 0, f" on {counted(campaign.workers, 'worker')}"
+    campaign.announce(
+        f"Search on {counted(training, 'instance')}, then a test on {held_out:,} others: {budget}"
+        f"{done}.",
+        left,
+    )
 
 
 def _begin(campaign: Campaign, budget: Budget, sampled: str, seed: int) -> None:
     """Choose the instances to hold out, and record that."""
-    instances, journal = campaign.scenario.instances, campaign.journal
+    instances, journal = distinct(campaign.scenario.instances), campaign.journal
     order = draw_order(instances, sampled, (seed, journal.decisions))
     units = units_of(order, sampled)
     if sampled == "family" and len(units) < 2:
@@ -221,11 +227,8 @@ def _search(
     starts: Sequence[Configuration],
 ) -> SearchResult:
     """Search until the training part of the budget is spent, and record how it ended."""
-    purse = Purse(
-        budget=budget,
-        tally=campaign.training,
-        workers=campaign.workers,
-        kept=partial(_kept, campaign, budget, held_out),
+    purse = campaign.purse(
+        budget, campaign.training, kept=partial(_kept, campaign, budget, held_out)
     )
     result = search(
         campaign, training, purse, seed=settings["seed"], runs=settings["runs"], starts=starts
@@ -257,38 +260,44 @@ def _test(
     campaign: Campaign,
     incumbent: Configuration,
     default: Configuration,
+    training: Sequence[Instance],
     held_out: Sequence[Instance],
     question: Question,
     budget: Budget,
 ) -> Stop:
-    """Test an incumbent, or continue its test."""
-    purse = _test_purse(campaign, budget)
+    """Test an incumbent with the rest of the budget, or continue its test."""
+
+    def trained() -> float:
+        tally = campaign.training
+        return float(tally.runs) if budget.unit == "runs" else tally.wall / campaign.workers
+
+    book, purse = campaign.journal, campaign.purse(budget, campaign.test, trained)
     contestants = Contestants(candidates=(incumbent,), default=default, names={})
-    tests = campaign.journal.events(TEST)
-    mine = [event.data for event in tests if event.data["candidates"] == [incumbent.name]]
-    if mine:
-        available = [*campaign.scenario.instances]
-        known = {instance.name for instance in available}
-        order = tested_on(campaign.journal)
-        if not set(order) <= known:
-            # Instances that `validate` added come with its own call only.
-            order = [name for name in order if name in known]
-        terms = recorded_terms(campaign.journal, contestants, available, mine[-1], order)
-    else:
-        sampled = question.sampled or "instance"
-        terms = Terms(
-            candidates=(incumbent,),
-            default=default,
-            instances=tuple(held_out),
-            planned=max(1, _planned(held_out, sampled, purse)),
+    tests = [event.data for event in book.events(TEST)]
+    mine = [data for data in tests if data["candidates"] == [incumbent.name]]
+    if not mine:
+        sampled: Any = question.sampled
+        plan = Plan(
+            order=tuple(instance.name for instance in held_out),
+            planned=_planned(held_out, sampled, purse),
+            candidates=(incumbent.name,),
             share=share_of(len(tests)),
             delta=question.delta,
             primary=question.primary,
             margin=question.margin,
             sampled=sampled,
         )
-        begin_test(campaign, terms, names={})
-    return run_test(campaign, terms, purse)
+        terms = Terms(contestants=contestants, instances=tuple(held_out), plan=plan)
+        # Also those without a run yet: the search will use them.
+        begin_test(campaign, terms, used={one.name: one.extras.get(FAMILY) for one in training})
+        return run_test(campaign, terms, purse)
+    plan = test_plan(book, mine[-1])
+    patterns = [event.data["pattern"] for event in book.events(MORE) if event.data["pattern"]]
+    _, named = find_instances(campaign.scenario, None, patterns)
+    # Instances that `validate` added and that are not there wait for its next call.
+    plan = replace(plan, order=tuple(name for name in plan.order if name in named))
+    instances = recorded_instances(book, plan, named)
+    return run_test(campaign, Terms(contestants=contestants, instances=instances, plan=plan), purse)
 
 
 def _planned(held_out: Sequence[Instance], sampled: str, purse: Purse) -> int:
@@ -301,17 +310,6 @@ def _planned(held_out: Sequence[Instance], sampled: str, purse: Purse) -> int:
 def share_of(tests: int) -> float:
     """The share of δ of the next test, after so many."""
     return FIRST if tests == 0 else FURTHER / 2**tests
-
-
-def _test_purse(campaign: Campaign, budget: Budget) -> Purse:
-    """The rest of the budget."""
-
-    def trained() -> float:
-        tally = campaign.training
-        return float(tally.runs) if budget.unit == "runs" else tally.wall / campaign.workers
-
-    workers = campaign.workers if budget.unit == "seconds" else 1
-    return Purse(budget=budget, tally=campaign.test, workers=workers, kept=trained)
 
 
 def _result(
@@ -353,42 +351,6 @@ def _result(
         spent=float(campaign.runs) if in_runs else wall / campaign.workers,
         budget=budget,
     )
-
-
-def continue_test(
-    scenario: Scenario, path: Path, asked: Asked, **execution: Unpack[Execution]
-) -> Validated:
-    """Continue the latest test of a search, also on more instances: what `validate` does with its
-    journal. The budget counts test runs.
-    """
-    with Journal.read(path) as journal:
-        settings, tests = journal.settings(), journal.events(TEST)
-        values = journal.configurations()
-        begun = journal.events(SEARCH)
-    if not tests:
-        raise InputError(f"{path}: the search has tested no incumbent yet. Rerun configure.")
-    settings["metric"] = scenario.metric.model_dump(mode="json")
-    who, default = tests[-1].data["candidates"][0], tests[-1].data["default"]
-    contestants = Contestants(
-        candidates=(Configuration(name=who, values=values[who]),),
-        default=Configuration(name=default, values=values[default]),
-        names={who: who, default: default},
-    )
-    with Campaign(scenario, path, "configure", settings, **execution) as campaign:
-        book = campaign.journal
-        sampled = tests[-1].data["sampled"]
-        known = tested_on(book)
-        # Of the training instances some may have no run yet; the search will use them.
-        training = set(begun[0].data["training"])
-        fresh, left_out = fresh_instances(scenario, [book.log()], asked.instances, sampled, known)
-        fresh = [one for one in fresh if one.name not in training]
-        terms = recorded_terms(book, contestants, fresh, tests[-1].data, known)
-        instances = add_instances(campaign, terms, fresh, scenario.seed)
-        terms = replace(terms, instances=instances)
-        campaign.hold_out([*begun[0].data["held_out"], *(one.name for one in instances)])
-        purse = purse_of(campaign, asked, instances, 2, record=False)
-        stop = run_test(campaign, terms, purse, complete=asked.complete)
-        return result_of(campaign, terms, purse, stop, contestants.names, left_out)
 
 
 def _starts(scenario: Scenario, start: Log | Sequence[Any]) -> list[Configuration]:

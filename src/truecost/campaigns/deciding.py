@@ -5,7 +5,7 @@ times: each side errs with probability δ at most. A forecast only gives up, so 
 """
 
 import math
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,6 @@ from truecost.stats.quantities import Numbers, Runs, Scale
 
 # No forecast from fewer units; it gives up below this chance; and how many futures it draws.
 PILOT, HOPELESS, DRAWS = 20, 0.01, 400
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """The declared quantity after some units, with limits that hold at all times."""
-
-    quantity: str
-    observed: float
-    lower: float
-    upper: float
 
 
 class Decider:
@@ -62,11 +52,6 @@ class Decider:
         self._values: list[float] = []
         self._declared: Numbers | None = None
 
-    @property
-    def units(self) -> int:
-        """How many units were added."""
-        return len(self._values)
-
     def add(self, winner: Runs, default: Runs) -> None:
         """Take in one unit: the runs of both on its instance, or on its family's."""
         limits = []
@@ -97,19 +82,16 @@ class Decider:
             return quantities.wins(winner, default, self.scale)
         return quantities.difference(winner, default, self.scale, penalty)
 
-    @property
-    def state(self) -> State | None:
-        """What is known of the declared quantity; None before the first unit."""
-        numbers = self._declared
-        if numbers is None:
-            return None
+    def progress(self) -> dict[str, Any]:
+        """What is known of the declared quantity, as fields of `Progress`."""
+        if (numbers := self._declared) is None:
+            return {}
         lower, upper = self._limits
-        return State(
-            quantity=numbers.quantity,
-            observed=numbers.value(float(np.mean(self._values))),
-            lower=numbers.value(lower),
-            upper=numbers.value(upper),
-        )
+        return {
+            "quantity": numbers.quantity,
+            "estimate": numbers.value(float(np.mean(self._values))),
+            "interval": (numbers.value(lower), numbers.value(upper)),
+        }
 
     def chance(self, more: int, seed: int) -> float:
         """The chance that as many more units prove the candidate better, if they are like those so
@@ -124,7 +106,7 @@ class Decider:
         values, value = np.array(self._values), numbers.deciding_number or 0.0
         if numbers.quantity == "difference":  # winner − default: small is good
             values, value = 1 - values, 1 - value
-        rng = np.random.default_rng([seed, self.units])
+        rng = np.random.default_rng([seed, len(values)])
         futures = _urn(values, more, rng)
         return float(_proves(futures, value, 1 / self.delta, self.planned, numbers.balanced).mean())
 

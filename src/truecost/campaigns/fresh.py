@@ -1,7 +1,9 @@
 """Who is tested, and on which instances that the log has no runs on."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +27,10 @@ class Contestants:
     default: "Configuration"
     names: Mapping[str, str]
 
-    def record(self) -> dict[str, Any]:
-        """Their values, as the question of a validation keeps them."""
-        return {
-            "candidates": {self.names[one.name]: dict(one.values) for one in self.candidates},
-            "default": dict(self.default.values),
-        }
+    @property
+    def both(self) -> "tuple[Configuration, ...]":
+        """All of them, the default last."""
+        return (*self.candidates, self.default)
 
 
 def contestants_of(
@@ -44,23 +44,17 @@ def contestants_of(
     The default: as named, else the log's, else the scenario's.
     """
     rival_name, rival = _default(scenario, logs, default)
-    chosen: list[tuple[str, Configuration]] = []
-    if not logs:
-        chosen = [(one.name, one) for one in (_given(scenario, item) for item in configurations)]
+    names = [name for name in configurations if isinstance(name, str)]
+    given = [_given(scenario, item) for item in configurations if not logs or item not in names]
+    chosen = [(one.name, one) for one in given]
     for log, tag in zip(logs, _tags(logs), strict=True):
-        named = [name for name in configurations if name in log.parameters]
-        if unknown := [name for name in configurations if not isinstance(name, str)]:
-            chosen += [(one.name, one) for one in (_given(scenario, item) for item in unknown)]
+        mine = [name for name in names if name in log.parameters]
         if not configurations:
-            named = [_winner(log)]
-        chosen += [(f"{tag}{name}", _from_log(scenario, log, name)) for name in named]
-    known = {name for log in logs for name in log.parameters}
-    for name in configurations:
-        if logs and isinstance(name, str) and name not in known:
-            raise InputError(
-                f"The log has no parameters of a configuration {name!r:.80}."
-                f"{did_you_mean(name, known)}"
-            )
+            mine = [_winner(log)]
+        chosen += [(f"{tag}{name}", _from_log(scenario, log, name)) for name in mine]
+    for name in names:
+        _known(name, logs)
+    # Each once, under its first name.
     unique = {one.name: (name, one) for name, one in reversed(chosen)}
     ordered = [unique[key] for key in dict.fromkeys(one.name for _, one in chosen)]
     if not ordered:
@@ -71,13 +65,13 @@ def contestants_of(
                 f"The winner {name!r:.80} has the parameters of the default. There is nothing to "
                 "validate."
             )
-    names = {one.name: name for name, one in ordered}
-    if rival_name in names.values():
+    named = {one.name: name for name, one in ordered}
+    if rival_name in named.values():
         rival_name = f"default {rival_name}"
     return Contestants(
         candidates=tuple(one for _, one in ordered),
         default=rival,
-        names={**names, rival.name: rival_name},
+        names={**named, rival.name: rival_name},
     )
 
 
@@ -116,13 +110,18 @@ def _default(
     if known:
         return next(iter(known.values()))
     if default not in (None, "default", scenario.space.default().name):
-        names = [name for log in logs for name in log.parameters]
-        raise InputError(
-            f"The log has no parameters of a configuration {default!r:.80}."
-            f"{did_you_mean(str(default), names)}"
-        )
+        _known(str(default), logs)
     check_default(scenario)
     return "default", scenario.space.default()
+
+
+def _known(name: str, logs: Sequence[Log]) -> None:
+    """Refuse a name that no log has parameters of."""
+    known = {known for log in logs for known in log.parameters}
+    if name not in known:
+        raise InputError(
+            f"The log has no parameters of a configuration {name!r:.80}.{did_you_mean(name, known)}"
+        )
 
 
 def check_default(scenario: "Scenario") -> None:
@@ -156,62 +155,98 @@ def _from_log(scenario: "Scenario", log: Log, name: str) -> "Configuration":
         return scenario.space.configuration(log.parameters[name])
 
 
+def distinct(instances: Iterable[Instance]) -> list[Instance]:
+    """Each instance once: files with the same content and columns are one, under the first name.
+
+    Otherwise it would be two units that always agree, or be trained on and tested on.
+    """
+    instances = list(instances)
+    sizes = Counter(map(_size, instances))
+    kept: dict[object, Instance] = {}
+    for one in instances:
+        key: object = one.name
+        # Only files of one size can have the same content: reading all would take long.
+        if (size := _size(one)) is not None and sizes[size] > 1:
+            extras = {name: value for name, value in one.extras.items() if name != FAMILY}
+            key = (replace(one, extras=extras).digest(),)
+        kept.setdefault(key, one)
+    return list(kept.values())
+
+
+def _size(instance: Instance) -> int | None:
+    """The size of its file; None where there is none, which the journal refuses."""
+    try:
+        return Path(instance.argument).stat().st_size if instance.is_file else None
+    except OSError:
+        return None
+
+
+def used_by(scenario: "Scenario", logs: Sequence[Log]) -> dict[str, str | None]:
+    """The instances that logs have runs on, with their families where these are known."""
+    own = {one.name: one.extras.get(FAMILY) for one in scenario.instances}
+    used: dict[str, str | None] = {}
+    for log in logs:
+        for matrix in (log.runs, log.test):
+            if matrix is not None:
+                families = matrix.families or [own.get(name) for name in matrix.instances]
+                used |= zip(matrix.instances, families, strict=True)
+    return used
+
+
 def fresh_instances(
     scenario: "Scenario",
-    logs: Sequence[Log],
-    instances: str | Sequence[Instance] | None,
+    used: Mapping[str, str | None],
+    candidates: Sequence[Instance],
     sampled: str,
-    known: Iterable[str] = (),
-) -> tuple[list[Instance], int]:
-    """Instances that the logs have no runs on, and how many were left out.
-
-    `instances`: a pattern of files, instances, or None for the scenario's. `known`: names of those
-    that this journal has tested on, which stay, whatever `instances` says.
-    """
-    if isinstance(instances, str):
-        candidates = matching(instances, Path.cwd())
-    else:
-        candidates = list(scenario.instances if instances is None else instances)
-    mine = set(known)
-    folders = [Path.cwd(), scenario.folder]
-    rest = [instance for instance in candidates if instance.name not in mine]
-    named = {one.name: one for one in (*scenario.instances, *candidates) if one.name in mine}
-    fresh = [*named.values(), *_unseen(rest, logs, folders)]
+    known: Sequence[Instance] = (),
+) -> list[Instance]:
+    """The candidates that the log has no runs on, behind those that were tested on before."""
+    mine = {one.name for one in known}
+    rest = [one for one in candidates if one.name not in mine]
+    fresh = _unseen(rest, used, [Path.cwd(), scenario.folder])
     if sampled == "family":
-        trained = _trained_families(scenario, logs)
-        fresh = [one for one in fresh if one.name in mine or one.extras.get(FAMILY) not in trained]
+        if not all(used.values()):
+            raise InputError(
+                "The families of the log's instances are not known. Name them with --families."
+            )
+        # A family that was tested on must not grow after its costs were seen.
+        closed = {*used.values(), *(one.extras.get(FAMILY) for one in known)}
+        fresh = [one for one in fresh if one.extras.get(FAMILY) not in closed]
     if not fresh and not mine:
         where = "families" if sampled == "family" else "instances"
         raise InputError(
             f"All {counted(len(candidates), 'instance')} are of {where} that the log has runs on. "
             "Name new ones, for example --instances 'new/*'."
         )
-    return fresh, len(rest) - (len(fresh) - len(named))
+    return distinct([*known, *fresh])
 
 
-def _trained_families(scenario: "Scenario", logs: Sequence[Log]) -> set[str]:
-    """The families that the logs have runs on."""
-    own = {one.name: one.extras.get(FAMILY) for one in scenario.instances}
-    trained: set[str] = set()
-    for matrix in _matrices(logs):
-        families = matrix.families or [own.get(name) for name in matrix.instances]
-        if not all(families):
-            raise InputError(
-                "The families of the log's instances are not known. Name them with --families."
-            )
-        trained |= {str(family) for family in families}
-    return trained
+def find_instances(
+    scenario: "Scenario", wanted: str | Sequence[Instance] | None, patterns: Sequence[str] = ()
+) -> tuple[list[Instance], dict[str, Instance]]:
+    """The instances that are asked for, and all that are at hand, by name.
 
-
-def _matrices(logs: Sequence[Log]) -> list[Any]:
-    return [matrix for log in logs for matrix in (log.runs, log.test) if matrix is not None]
+    `wanted`: a pattern of files, instances, or None for those of the recorded `patterns`, else the
+    scenario's.
+    """
+    earlier: list[Instance] = []
+    for pattern in patterns:
+        with suppress(InputError):  # the caller says which instance is missing
+            earlier += matching(pattern, Path.cwd())
+    if isinstance(wanted, str):
+        chosen = matching(wanted, Path.cwd())
+    elif wanted is None:
+        chosen = earlier or list(scenario.instances)
+    else:
+        chosen = list(wanted)
+    return chosen, {one.name: one for one in (*scenario.instances, *earlier, *chosen)}
 
 
 def _unseen(
-    candidates: Sequence[Instance], logs: Sequence[Log], folders: Sequence[Path]
+    candidates: Sequence[Instance], names: Iterable[str], folders: Sequence[Path]
 ) -> list[Instance]:
     """The instances without runs: by name, end of the path, and content where files are here."""
-    names = {name for matrix in _matrices(logs) for name in matrix.instances}
+    names = set(names)
     ends = {Path(name).parts for name in names if not Path(name).is_absolute()}
     longest = max(map(len, ends), default=0)
     files = {path for name in names for folder in folders if (path := _file(folder, name))}

@@ -16,11 +16,11 @@ import numpy as np
 from truecost.arrays import BoolArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
+from truecost.campaigns.fresh import distinct
 from truecost.campaigns.results import Gathered
 from truecost.errors import InputError, counted
-from truecost.journal.journal import Journal, RunTable
+from truecost.journal.journal import RunTable
 from truecost.journal.logs import PLAN
-from truecost.journal.store import is_journal
 from truecost.running.pools import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance
@@ -45,6 +45,13 @@ class Design:
     def size(self) -> int:
         """The number of runs."""
         return len(self.configurations) * len(self.instances) * self.runs
+
+    def __str__(self) -> str:
+        return (
+            f"{counted(len(self.configurations), 'configuration')} × "
+            f"{counted(len(self.instances), 'instance')} × {counted(self.runs, 'run')} = "
+            f"{counted(self.size, 'run')}"
+        )
 
     def event(self) -> dict[str, Any]:
         """The design as it is recorded."""
@@ -97,7 +104,7 @@ def gather(
         How many instances (all), and how many runs on each (5). Larger numbers than before extend
         the journal.
     execution
-        `pool`, `workers`, `pin`, `keep_going` and `progress`; see `Execution`.
+        How runs are made and reported; see `Execution`.
 
     Examples
     --------
@@ -106,17 +113,17 @@ def gather(
     6
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
-    asked = (configurations, instances, runs)
     with Campaign(scenario, journal, "gather", {}, **execution) as campaign:
         book = campaign.journal
-        design = _design(scenario, _recorded(book), *asked)
+        plans = [event.data for event in book.events(PLAN)]
+        design = _design(scenario, plans, configurations, instances, runs)
         book.enter(design.configurations, design.instances)
-        plans = book.events(PLAN)
-        if not plans or plans[-1].data != design.event():
+        if plans[-1:] != [design.event()]:
             book.event(PLAN, design.event(), commit=True)
         missing = design.missing(book.table())
         budget = Budget(amount=design.size, unit="runs")
         done = design.size - int(missing.sum())
+        campaign.announce(f"{design}{f', {done:,} of them done' if done else ''}.", missing.sum())
 
         def take(finished: list[Finished]) -> None:
             nonlocal done
@@ -132,46 +139,9 @@ def gather(
             runs=campaign.runs,
             planned=design.size,
             cpu=campaign.training.cpu,
-            spent=float(done),
             configurations=len(design.configurations),
             instances=len(design.instances),
         )
-
-
-def announce(
-    scenario: Scenario,
-    journal: str | os.PathLike[str],
-    configurations: "int | str | os.PathLike[str] | Sequence[Configuration] | None" = None,
-    instances: int | None = None,
-    runs: int | None = None,
-) -> str:
-    """Say what `gather` with these arguments will run, and how much of it is left."""
-    before: list[dict[str, Any]] = []
-    done = 0
-    table = None
-    if is_journal(journal):
-        with Journal.read(journal) as book:
-            if book.kind == "gather":
-                before, table = _recorded(book), book.table()
-    design = _design(scenario, before, configurations, instances, runs)
-    if table is not None:
-        done = design.size - int(design.missing(table).sum())
-    size = (
-        f"{counted(len(design.configurations), 'configuration')} × "
-        f"{counted(len(design.instances), 'instance')} × {counted(design.runs, 'run')} = "
-        f"{counted(design.size, 'run')}"
-    )
-    there = f", {done:,} of them done" if done else ""
-    limit = scenario.limits.cpu or scenario.limits.wall
-    most = ""
-    if limit is not None and done < design.size:
-        hours = (design.size - done) * limit / 3600
-        most = f" At most {hours:,.3g} h of one core."
-    return f"{size}{there}.{most}"
-
-
-def _recorded(journal: Journal) -> list[dict[str, Any]]:
-    return [event.data for event in journal.events(PLAN)]
 
 
 def _design(
@@ -189,22 +159,21 @@ def _design(
         configurations = len(last["configurations"]) if last else CONFIGURATIONS
     if runs < 1 or configurations == 0:
         raise InputError("gather needs at least 1 configuration and 1 run.")
-    if instances is not None and not 1 <= instances <= len(scenario.instances):
+    ordered = _ordered(scenario, before)
+    if instances is not None and not 1 <= instances <= len(ordered):
+        copies = len(scenario.instances) - len(ordered)
         raise InputError(
-            f"{scenario.path} has {counted(len(scenario.instances), 'instance')}; {instances} "
+            f"{scenario.path} has {counted(len(ordered), 'instance')}"
+            f"{f' (and {copies:,} with the content of another)' if copies else ''}; {instances} "
             "cannot be run."
         )
     return Design(
         configurations=tuple(_configurations(scenario, configurations)),
-        instances=_ordered(scenario, before)[:instances],
+        instances=ordered[:instances],
         runs=runs,
         given=not isinstance(configurations, int),
-        default=_default(scenario),
+        default=scenario.space.default().name if scenario.space.has_default else None,
     )
-
-
-def _default(scenario: Scenario) -> str | None:
-    return scenario.space.default().name if scenario.space.has_default else None
 
 
 def _configurations(
@@ -229,7 +198,7 @@ def _ordered(scenario: Scenario, before: list[dict[str, Any]]) -> tuple[Instance
     named = {instance.name: instance for instance in scenario.instances}
     recorded = dict.fromkeys(name for plan in before for name in plan["instances"])
     known = [named.pop(name) for name in recorded if name in named]
-    return (*known, *named.values())
+    return tuple(distinct([*known, *named.values()]))
 
 
 def _tasks(scenario: Scenario, design: Design, missing: BoolArray) -> Iterator[Task]:

@@ -1,6 +1,6 @@
 """What campaigns return: small records, with the verdict read from the journal on demand."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,40 +10,26 @@ from truecost.journal.journal import Journal
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
     from truecost.matrix.log import Log
+    from truecost.space.space import Configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What `gather` did.
-
-    Attributes
-    ----------
-    scenario, journal
-        The name of the scenario, and the file with the runs.
-    runs, planned
-        Runs in the journal, and in the design.
-    cpu, spent
-        CPU seconds of all runs; what they took of the budget, in runs.
-    configurations, instances
-        The size of the design.
-    stop
-        Why it ended.
-    """
+    """What `gather` did: `configurations` × `instances`, `planned` runs; CPU seconds of all."""
 
     scenario: str
     journal: Path
     runs: int
     planned: int
     cpu: float
-    spent: float
     configurations: int
     instances: int
-    stop: str = "finished"
 
     @property
     def log(self) -> "Log":
         """The runs."""
-        return log_of(self.journal)
+        with Journal.read(self.journal) as journal:
+            return journal.log()
 
     @property
     def assessment(self) -> "Assessment":
@@ -54,28 +40,21 @@ class Gathered:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "scenario": self.scenario,
-            "journal": str(self.journal),
-            "runs": self.runs,
-            "planned": self.planned,
-            "cpu": self.cpu,
-            "configurations": self.configurations,
-            "instances": self.instances,
-            "stop": self.stop,
-        }
+        return {**asdict(self), "journal": str(self.journal)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
     """Where a test ended for now.
 
-    `why`: "decided", "forecast" (the rest of the budget has a chance of less than 1 % to decide;
-    `chance`), "budget", "instances" (all are run). `units`: how many units are complete.
+    `why`: "decided", "forecast" (the rest has a `chance` of less than 1 % to prove the candidate
+    better), "budget", "instances" (all are run). `units`: how many units are complete; `decided`:
+    how many it took to decide the question, None while it is open.
     """
 
     why: str
     units: int
+    decided: int | None = None
     chance: float | None = None
 
 
@@ -83,18 +62,9 @@ class Stop:
 class Validated:
     """What `validate` found.
 
-    Attributes
-    ----------
-    scenario, journal
-        The name of the scenario, and the file with the runs.
-    assessments
-        The verdict on each candidate, in the order they were named.
-    stop
-        Why it ended.
-    runs, cpu, spent, budget
-        Test runs, their CPU seconds, and what was spent of the budget, in its unit.
-    instances, left_out
-        Instances that could be used; and how many were left out, since the log has runs on them.
+    `assessments` are in the order in which the candidates were named. `runs` and `cpu` are those of
+    the test; `spent` is in the budget's unit; `left_out` counts instances that the log has runs on,
+    or with the content of another one.
     """
 
     scenario: str
@@ -131,31 +101,18 @@ class Validated:
 class Configured:
     """What `configure` found.
 
-    Attributes
-    ----------
-    scenario, journal
-        The name of the scenario, and the file with the runs.
-    assessment
-        The verdict on the incumbent, from runs on instances it was not trained on.
-    incumbent, recommended, default
-        The best configuration found; what to use (the default unless the incumbent's mean on new
-        instances is lower); each with its values.
-    origin, configurations, training_cost, standard_error, reason
-        Where the incumbent came from, how many configurations were tried, its mean on training
-        instances (too good, as a rule), and why the search ended.
-    stop
-        How the test ended; None where there was no test.
-    runs, test_runs, censored, cpu, spent, budget
-        Runs in all, on held-out instances, stopped at a cap; CPU seconds; what was spent of the
-        budget, in its unit.
+    `recommended` is the default unless the incumbent's mean on new instances is lower; `origin` is
+    where the incumbent came from; `training_cost` is its mean on training instances, too good as a
+    rule, with a `standard_error`; `reason` is why the search ended, `stop` how the test did (None:
+    there was none). `test_runs` are on held-out instances; `censored` runs were stopped at a cap.
     """
 
     scenario: str
     journal: Path
     assessment: "Assessment"
-    incumbent: Any
-    recommended: Any
-    default: Any
+    incumbent: "Configuration"
+    recommended: "Configuration"
+    default: "Configuration"
     origin: str
     configurations: int
     training_cost: float
@@ -171,34 +128,24 @@ class Configured:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        named = ("incumbent", "recommended", "default")
         numbers = (
             "scenario", "origin", "configurations", "training_cost", "standard_error", "reason",
             "runs", "test_runs", "censored", "cpu", "spent",
         )  # fmt: skip
+        chosen = {name: getattr(self, name) for name in ("incumbent", "recommended", "default")}
         return {
             **_plain(self, numbers),
             **{
-                name: {"name": chosen.name, "values": dict(chosen.values)}
-                for name in named
-                if (chosen := getattr(self, name)) is not None
+                name: {"name": one.name, "values": dict(one.values)} for name, one in chosen.items()
             },
             "assessment": self.assessment.to_dict(),
         }
 
 
-def _plain(result: "Validated | Configured", names: tuple[str, ...]) -> dict[str, Any]:
-    stop = result.stop
+def _plain(result: Validated | Configured, names: tuple[str, ...]) -> dict[str, Any]:
     return {
         **{name: getattr(result, name) for name in names},
         "journal": str(result.journal),
-        "budget": {"amount": result.budget.amount, "unit": result.budget.unit},
-        "stop": None if stop is None else {"why": stop.why, "units": stop.units,
-                                           "chance": stop.chance},
-    }  # fmt: skip
-
-
-def log_of(path: Path) -> "Log":
-    """The log of a journal."""
-    with Journal.read(path) as journal:
-        return journal.log()
+        "budget": asdict(result.budget),
+        "stop": None if result.stop is None else asdict(result.stop),
+    }

@@ -2,26 +2,28 @@
 random order, until the question is decided.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecost.campaigns.budget import Budget, Purse
+from truecost.campaigns.budget import Purse
 from truecost.campaigns.campaign import Campaign
 from truecost.campaigns.deciding import HOPELESS, PILOT, Decider
+from truecost.campaigns.fresh import Contestants
 from truecost.campaigns.results import Stop
-from truecost.errors import InputError
-from truecost.journal.journal import FAMILY
+from truecost.errors import InputError, counted
+from truecost.journal.journal import FAMILY, Journal
 from truecost.journal.logs import MORE, STOP, TEST
+from truecost.matrix.log import Plan
 from truecost.running.pools import Finished, Task
 from truecost.runs import Instance, Outcome, Status
+from truecost.space.space import Configuration
 from truecost.stats.quantities import Runs, Scale
 
 if TYPE_CHECKING:
     from truecost.running.metric import Metric
-    from truecost.space.space import Configuration
 
 # Limits are planned for at most this many units if the budget is a time; more may follow.
 PLANNED = 100
@@ -31,46 +33,16 @@ OFTEN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What is fixed before the first run of a test.
+    """What is fixed before the first run of a test: who, where (in the recorded order) and how."""
 
-    Attributes
-    ----------
-    candidates, default
-        Who is tested, and against whom.
-    instances
-        In the recorded order; instances that were added later come last.
-    planned
-        How many units the first plan has.
-    share, delta
-        The share of δ that belongs to this test, and δ; several candidates divide it.
-    primary, margin, sampled
-        What decides, and the unit.
-    """
-
-    candidates: "tuple[Configuration, ...]"
-    default: "Configuration"
+    contestants: Contestants
     instances: tuple[Instance, ...]
-    planned: int
-    share: float
-    delta: float
-    primary: str
-    margin: str | None
-    sampled: str
+    plan: Plan
 
-    def event(self, **more: Any) -> dict[str, Any]:
-        """The terms as they are recorded."""
-        return {
-            "candidates": [candidate.name for candidate in self.candidates],
-            "default": self.default.name,
-            "order": [instance.name for instance in self.instances],
-            "planned": self.planned,
-            "share": self.share,
-            "delta": self.delta,
-            "primary": self.primary,
-            "margin": self.margin,
-            "sampled": self.sampled,
-            **more,
-        }
+    @property
+    def units(self) -> list[list[int]]:
+        """The places of the instances of each unit, in order."""
+        return units_of(self.instances, self.plan.sampled)
 
 
 def draw_order(instances: Sequence[Instance], sampled: str, seed: Sequence[int]) -> list[Instance]:
@@ -83,17 +55,12 @@ def draw_order(instances: Sequence[Instance], sampled: str, seed: Sequence[int])
                 f"Instance {missing[0]!r} has no family. Add families under [instances] in the "
                 "scenario, or leave out --sampled family."
             )
-        families = sorted({instance.extras[FAMILY] for instance in by_name})
-        groups = [
-            [instance for instance in by_name if instance.extras[FAMILY] == family]
-            for family in families
-        ]
-    else:
-        groups = [[instance] for instance in by_name]
+        by_name.sort(key=lambda instance: instance.extras[FAMILY])
+    groups = units_of(by_name, sampled)
     order = []
     for place in rng.permutation(len(groups)):
         group = groups[place]
-        order += [group[inner] for inner in rng.permutation(len(group))]
+        order += [by_name[group[inner]] for inner in rng.permutation(len(group))]
     return order
 
 
@@ -124,28 +91,51 @@ def planned_units(instances: Sequence[Instance], sampled: str, width: int, purse
 
 
 def add_instances(
-    campaign: Campaign, terms: Terms, fresh: Sequence[Instance], seed: int
+    campaign: Campaign, new: Sequence[Instance], sampled: str, pattern: str | None
 ) -> tuple[Instance, ...]:
-    """Extend the order of a test with new instances, behind those that are there."""
-    known = {instance.name for instance in terms.instances}
-    new = [instance for instance in fresh if instance.name not in known]
-    if terms.sampled == "family":
-        # A family that was used must not grow after its costs were seen.
-        used = {instance.extras[FAMILY] for instance in terms.instances}
-        new = [instance for instance in new if instance.extras.get(FAMILY) not in used]
-    if not new:
-        return terms.instances
-    order = draw_order(new, terms.sampled, (seed, campaign.journal.decisions))
+    """Record new instances behind those of the test, in an order of their own."""
+    order = draw_order(new, sampled, (campaign.scenario.seed, campaign.journal.decisions))
     campaign.journal.enter(instances=order)
     names = [instance.name for instance in order]
-    campaign.journal.event(MORE, {"instances": names}, commit=True)
-    return (*terms.instances, *order)
+    campaign.journal.event(MORE, {"instances": names, "pattern": pattern}, commit=True)
+    return tuple(order)
 
 
 def begin_test(campaign: Campaign, terms: Terms, **more: Any) -> None:
-    """Record the terms before the first run."""
-    campaign.journal.enter((*terms.candidates, terms.default), terms.instances)
-    campaign.journal.event(TEST, terms.event(**more), commit=True)
+    """Record the terms before the first run, with what a later call needs to know."""
+    both = terms.contestants.both
+    campaign.journal.enter(both, terms.instances)
+    names = {one.name: terms.contestants.names.get(one.name, one.name) for one in both}
+    data = {**asdict(terms.plan), "default": both[-1].name, "names": names, **more}
+    campaign.journal.event(TEST, data, commit=True)
+
+
+def recorded_contestants(journal: Journal, test: Mapping[str, Any]) -> Contestants:
+    """Who is tested, as recorded."""
+    values = journal.configurations()
+
+    def recorded(name: str) -> Configuration:
+        return Configuration(name=name, values=values[name])
+
+    return Contestants(
+        candidates=tuple(map(recorded, test["candidates"])),
+        default=recorded(test["default"]),
+        names=test["names"],
+    )
+
+
+def recorded_instances(
+    journal: Journal, plan: Plan, named: Mapping[str, Instance]
+) -> tuple[Instance, ...]:
+    """The instances of a test in their order; all must be there, and as they were."""
+    if missing := [name for name in plan.order if name not in named]:
+        raise InputError(
+            f"{journal.path}: instance {missing[0]!r} belongs to this test and is not there. Name "
+            "the instances that it began with, and new ones."
+        )
+    instances = tuple(named[name] for name in plan.order)
+    journal.enter(instances=instances)
+    return instances
 
 
 def run_test(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool = False) -> Stop:
@@ -156,44 +146,52 @@ def run_test(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool =
     test = _Test(campaign, terms, purse, complete)
     before = -1
     # A budget of time may pay for more than it seemed while the last runs were under way.
-    while test.stop is None and campaign.runs != before:
+    while test.why is None and campaign.runs != before:
         before = campaign.runs
         campaign.make(test.tasks(), test.take)
     campaign.refuse_failures()
-    stop = test.stop or Stop(why=test.end, units=test.complete_units)
-    record = {
-        "why": stop.why,
-        "units": stop.units,
-        "chance": stop.chance,
-        "reach": test.reach() if stop.why == "forecast" else None,
-    }
+    stop = test.stop
+    record = {**asdict(stop), "reach": test.reach() if stop.why == "forecast" else None}
     if [event.data for event in campaign.journal.events(STOP)][-1:] != [record]:
         campaign.journal.event(STOP, record, commit=True)
     return stop
 
 
 class _Test:
-    """The runs of a test as they come in; `stop` is None while it goes on."""
+    """The runs of a test as they come in; `why` it ends is None while it goes on."""
 
     def __init__(self, campaign: Campaign, terms: Terms, purse: Purse, complete: bool) -> None:
-        self._campaign, self._terms, self._purse = campaign, terms, purse
+        self._campaign, self._instances, self._purse = campaign, terms.instances, purse
         self._all = complete
-        self._sides = (*terms.candidates, terms.default)
+        self._sides, plan = terms.contestants.both, terms.plan
         self._where = {instance.name: place for place, instance in enumerate(terms.instances)}
         self._side = {side.name: place for place, side in enumerate(self._sides)}
         shape = (len(terms.instances), len(self._sides))
         self._costs, self._failed = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-        self._units = units_of(terms.instances, terms.sampled)
-        delta = terms.delta * terms.share / len(terms.candidates)
+        self._units = terms.units
+        candidates = len(terms.contestants.candidates)
+        delta = plan.delta * plan.share / candidates
         scale = scale_of_metric(campaign.scenario.metric)
         self._deciders = [
-            Decider(scale, terms.primary, terms.margin, delta, terms.planned)
-            for _ in terms.candidates
+            Decider(scale, plan.primary or "mean", plan.margin, delta, plan.planned)
+            for _ in range(candidates)
         ]
-        self.stop: Stop | None = None
-        self.end = "instances"
-        self.complete_units = self._forecast = 0
+        self.why: str | None = None
+        self._end = "instances"
+        self._chance: float | None = None
+        self._decided: int | None = None
+        self._complete = self._forecast = 0
         self._recorded()
+
+    @property
+    def stop(self) -> Stop:
+        """Where it ended."""
+        return Stop(
+            why=self.why or self._end,
+            units=self._complete,
+            decided=self._decided,
+            chance=self._chance,
+        )
 
     def _recorded(self) -> None:
         """Take in the runs of earlier calls."""
@@ -215,13 +213,13 @@ class _Test:
             missing = [(i, s) for i in unit for s in np.flatnonzero(np.isnan(self._costs[i]))]
             if not missing:
                 continue
-            if self.stop is not None:
+            if self.why is not None:
                 return
             if self._purse.left() - self._campaign.out < len(missing):
-                self.end = "budget"
+                self._end = "budget"
                 return
             for i, s in missing:
-                instance, side = self._terms.instances[i], self._sides[s]
+                instance, side = self._instances[i], self._sides[s]
                 yield Task(
                     configuration=side,
                     instance=instance,
@@ -244,62 +242,56 @@ class _Test:
 
     def _look(self) -> None:
         """Add the units that are complete, in their order, and decide whether to stop."""
-        before = self.complete_units
-        while self.complete_units < len(self._units):
-            unit = self._units[self.complete_units]
+        before = self._complete
+        while self._complete < len(self._units):
+            unit = self._units[self._complete]
             costs, failed = self._costs[unit], self._failed[unit]
             if np.isnan(costs).any():
                 break
-            default = Runs(costs=costs[:, -1:], failed=failed[:, -1:])
-            for place, decider in enumerate(self._deciders):
-                winner = Runs(
-                    costs=costs[:, place : place + 1], failed=failed[:, place : place + 1]
-                )
-                decider.add(winner, default)
-            self.complete_units += 1
-            decided = all(decider.decided for decider in self._deciders)
-            if decided and self.stop is None and not self._all:
-                self.stop = Stop(why="decided", units=self.complete_units)
-        due = self.complete_units > before and self.complete_units >= max(PILOT, self._forecast)
-        if due and self.stop is None and not self._all:
-            self._forecast = self.complete_units + max(1, self.complete_units // OFTEN)
+            sides = [
+                Runs(costs=costs[:, [s]], failed=failed[:, [s]]) for s in range(len(self._sides))
+            ]
+            for decider, winner in zip(self._deciders, sides[:-1], strict=True):
+                decider.add(winner, sides[-1])
+            self._complete += 1
+            if self._decided is None and all(decider.decided for decider in self._deciders):
+                self._decided = self._complete
+        if self._all or self.why is not None:
+            return
+        if self._decided is not None:
+            self.why = "decided"
+        elif self._complete > before and self._complete >= max(PILOT, self._forecast):
+            self._forecast = self._complete + max(1, self._complete // OFTEN)
             self._give_up()
 
     def reach(self) -> int:
         """How many units the purse and the instances allow in all."""
-        rest = self._units[self.complete_units :]
+        rest = self._units[self._complete :]
         missing = np.cumsum([int(np.isnan(self._costs[unit]).sum()) for unit in rest])
-        return self.complete_units + int((missing <= self._purse.left()).sum())
+        return self._complete + int((missing <= self._purse.left()).sum())
 
     def _give_up(self) -> None:
         """Stop where no undecided candidate has a chance with what is left."""
         reach = self.reach()
-        if reach == self.complete_units:
+        if reach == self._complete:
             return
         stops = self._campaign.journal.events(STOP)
         last = stops[-1].data if stops else {}
         if last.get("why") == "forecast" and reach <= last["reach"]:
             # Given up before, and nothing was added: runs that ended later change nothing.
-            self.stop = Stop(why="forecast", units=last["units"], chance=last["chance"])
+            self.why, self._chance = "forecast", last["chance"]
             return
-        more, seed = reach - self.complete_units, self._campaign.scenario.seed
+        more, seed = reach - self._complete, self._campaign.scenario.seed
         chance = max(one.chance(more, seed) for one in self._deciders if not one.decided)
         if chance < HOPELESS:
-            self.stop = Stop(why="forecast", units=self.complete_units, chance=chance)
+            self.why, self._chance = "forecast", chance
 
     def _report(self) -> None:
-        state = self._deciders[0].state
-        if not self._campaign.watched:
-            return
-        known: dict[str, Any] = {}
-        if state is not None:
-            known = {
-                "instances": sum(map(len, self._units[: self.complete_units])),
-                "estimate": state.observed,
-                "interval": (state.lower, state.upper),
-                "quantity": state.quantity,
-            }
-        self._campaign.report("validation", self._purse.spent, self._purse.budget, **known)
+        if self._campaign.watched:
+            known = self._deciders[0].progress()
+            if known:
+                known["instances"] = sum(map(len, self._units[: self._complete]))
+            self._campaign.report("validation", self._purse.spent, self._purse.budget, **known)
 
 
 def charged(metric: "Metric", outcome: Outcome) -> tuple[float, bool]:
@@ -326,6 +318,17 @@ def check_range(metric: "Metric", primary: str, margin: str | None) -> None:
         )
 
 
-def whole_budget(instances: Sequence[Instance], width: int) -> Budget:
-    """What all instances take."""
-    return Budget(amount=float(max(1, len(instances) * width)), unit="runs")
+def announce(campaign: Campaign, terms: Terms, purse: Purse) -> None:
+    """Say what is run at most, before the first run."""
+    runs, done = len(terms.instances) * len(terms.contestants.both), campaign.test.runs
+    left, time = runs - done, ""
+    if purse.budget.unit == "runs":
+        left = max(0, min(left, int(purse.left())))
+    else:
+        time = f" in {purse.budget}"
+    who = counted(len(terms.contestants.candidates), "candidate")
+    campaign.announce(
+        f"{who} and the default on {counted(len(terms.instances), 'new instance')}, until it is "
+        f"decided: at most {counted(left, 'more run' if done else 'run')}{time}.",
+        left,
+    )

@@ -6,46 +6,50 @@ instances: used instances are never tested again with new δ.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
-from truecost.campaigns.budget import Budget, Purse
+from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
-from truecost.campaigns.fresh import Contestants, contestants_of, fresh_instances
-from truecost.campaigns.results import Stop, Validated
+from truecost.campaigns.fresh import (
+    Contestants,
+    contestants_of,
+    find_instances,
+    fresh_instances,
+    used_by,
+)
+from truecost.campaigns.results import Validated
 from truecost.campaigns.testing import (
     Terms,
     add_instances,
+    announce,
     begin_test,
     check_range,
     draw_order,
     planned_units,
+    recorded_contestants,
+    recorded_instances,
     run_test,
-    whole_budget,
 )
 from truecost.errors import InputError, check_choice
 from truecost.journal.journal import Journal
-from truecost.journal.logs import BUDGET, MORE, TEST, store_log
+from truecost.journal.logs import MORE, SEARCH, TEST, store_log, test_plan
 from truecost.journal.store import is_journal
 from truecost.judge.question import Question
-from truecost.matrix.log import Log
+from truecost.matrix.log import Log, Plan
 from truecost.running.scenario import Scenario
 from truecost.runs import Caveat, Instance
 
+if TYPE_CHECKING:
+    from truecost.journal.store import Kind
+    from truecost.judge.assessment import Assessment
+
 Source = Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a call asks; None is as before, or the usual."""
-
-    instances: str | Sequence[Instance] | None
-    budget: Budget | None
-    complete: bool
 
 
 def validate(
@@ -89,7 +93,7 @@ def validate(
     complete
         Run all instances, although the question is decided, to measure the size of the difference.
     execution
-        `pool`, `workers`, `pin`, `keep_going` and `progress`; see `Execution`.
+        How runs are made and reported; see `Execution`.
 
     Examples
     --------
@@ -99,11 +103,7 @@ def validate(
     """
     check_choice("sampled", sampled, ("instance", "family"))
     question = Question(primary=primary, margin=margin, sampled=sampled, delta=delta)
-    asked = Asked(
-        instances=instances,
-        budget=None if budget is None else Budget.of(budget),
-        complete=complete,
-    )
+    asked = None if budget is None else Budget.of(budget)
     if isinstance(source, Scenario) and scenario is None:
         source, scenario = None, source
     if scenario is None:
@@ -113,19 +113,25 @@ def validate(
         )
     read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
     own, kind = _own_journal(source)
-    if own is not None and kind in ("configure", "validate"):
+    if own is not None and kind != "gather":
         _refuse_other_terms(own, journal, configuration, question)
-        if kind == "validate":
-            return _continued(read, own, asked, **execution)
-        from truecost.campaigns.configure import continue_test
-
-        return continue_test(read, own, asked, **execution)
+        with Journal.read(own) as recorded:
+            settings, tests = recorded.settings(), recorded.events(TEST)
+        if not tests:
+            raise InputError(
+                f"{own}: nothing was tested in this journal yet. Rerun the command that made it."
+            )
+        settings["metric"] = read.metric.model_dump(mode="json")
+        with Campaign(read, own, kind, settings, **execution) as campaign:
+            return _continued(campaign, instances, asked, complete)
     logs = _logs(source)
-    configurations = _several(configuration)
     check_range(read.metric, primary, margin)
-    contestants = contestants_of(read, logs, configurations, default)
+    contestants = contestants_of(read, logs, _several(configuration), default)
     settings = {
-        **contestants.record(),
+        "candidates": {
+            contestants.names[one.name]: dict(one.values) for one in contestants.candidates
+        },
+        "default": dict(contestants.default.values),
         "primary": primary,
         "margin": margin,
         "sampled": sampled,
@@ -134,54 +140,103 @@ def validate(
     }
     path = _journal_path(logs, read, journal)
     with Campaign(read, path, "validate", settings, **execution) as campaign:
-        return _validated(campaign, contestants, logs, question, asked)
+        if not campaign.journal.events(TEST):
+            _begin(campaign, contestants, logs, question, instances, asked)
+        return _continued(campaign, instances, asked, complete)
 
 
-def _validated(
+def _begin(
     campaign: Campaign,
     contestants: Contestants,
     logs: Sequence[Log],
     question: Question,
-    asked: Asked,
-) -> Validated:
-    """Begin or continue the test."""
+    wanted: str | Sequence[Instance] | None,
+    asked: Budget | None,
+) -> None:
+    """Choose the instances, and record the terms of the test."""
     book, scenario = campaign.journal, campaign.scenario
-    sampled = question.sampled or "instance"
-    known = tested_on(book)
-    fresh, left_out = fresh_instances(scenario, logs, asked.instances, sampled, known)
-    width = len(contestants.candidates) + 1
-    if known:
-        data = book.events(TEST)[-1].data
-        terms = recorded_terms(book, contestants, fresh, data, known)
-        instances = add_instances(campaign, terms, fresh, scenario.seed)
-        terms = replace(terms, instances=instances)
-        campaign.hold_out(instance.name for instance in instances)
-        if asked.budget is not None:
-            note_budget(book, asked.budget)
-        purse = purse_of(campaign, asked, instances, width)
-    else:
-        seed = (scenario.seed, book.decisions)
-        instances = tuple(draw_order(fresh, sampled, seed))
-        campaign.hold_out(instance.name for instance in instances)
-        purse = purse_of(campaign, asked, instances, width)
-        terms = Terms(
-            candidates=contestants.candidates,
-            default=contestants.default,
-            instances=instances,
-            planned=planned_units(instances, sampled, width, purse),
-            share=1.0,
-            delta=question.delta,
-            primary=question.primary,
-            margin=question.margin,
-            sampled=sampled,
-        )
-        if len(logs) == 1:
-            store_log(book, _with_metric(logs[0], scenario))
-        begin_test(campaign, terms, names=dict(contestants.names), left_out=left_out)
-        if asked.budget is not None:
-            note_budget(book, asked.budget)
-    stop = run_test(campaign, terms, purse, complete=asked.complete)
-    return result_of(campaign, terms, purse, stop, contestants.names, left_out)
+    sampled: Any = question.sampled
+    chosen, _ = find_instances(scenario, wanted)
+    used = used_by(scenario, logs)
+    fresh = fresh_instances(scenario, used, chosen, sampled)
+    order = tuple(draw_order(fresh, sampled, (scenario.seed, book.decisions)))
+    width = len(contestants.both)
+    purse = campaign.purse(asked or _whole(order, width), campaign.test)
+    plan = Plan(
+        order=tuple(instance.name for instance in order),
+        planned=planned_units(order, sampled, width, purse),
+        candidates=tuple(candidate.name for candidate in contestants.candidates),
+        delta=question.delta,
+        primary=question.primary,
+        margin=question.margin,
+        sampled=sampled,
+    )
+    if len(logs) == 1:
+        store_log(book, _with_metric(logs[0], scenario))
+    terms = Terms(contestants=contestants, instances=order, plan=plan)
+    begin_test(campaign, terms, used=used, pattern=wanted if isinstance(wanted, str) else None)
+
+
+def _continued(
+    campaign: Campaign,
+    wanted: str | Sequence[Instance] | None,
+    asked: Budget | None,
+    complete: bool,
+) -> Validated:
+    """Run the latest test of a journal, from what is recorded: also a search's."""
+    book, scenario = campaign.journal, campaign.scenario
+    test = book.events(TEST)[-1].data
+    contestants = recorded_contestants(book, test)
+    patterns = [event.data.get("pattern") for event in book.events(TEST, MORE)]
+    chosen, named = find_instances(scenario, wanted, [one for one in patterns if one])
+    plan = test_plan(book, test)
+    known = recorded_instances(book, plan, named)
+    fresh = fresh_instances(scenario, test["used"], chosen, plan.sampled, known)
+    instances, new = known, fresh[len(known) :]
+    if new:
+        pattern = wanted if isinstance(wanted, str) else None
+        instances = (*known, *add_instances(campaign, new, plan.sampled, pattern))
+    searched = [event.data["held_out"] for event in book.events(SEARCH)]
+    campaign.hold_out([*chain(*searched), *(instance.name for instance in instances)])
+    # The recorded budgets of a search are not those of its test.
+    earlier = campaign.budgets() if book.kind == "validate" and not complete else []
+    if asked is not None and book.kind == "validate":
+        campaign.note_budget(asked)
+    whole = _whole(instances, len(contestants.both))
+    purse = campaign.purse(asked or (earlier[-1] if earlier else whole), campaign.test)
+    terms = Terms(contestants=contestants, instances=instances, plan=plan)
+    announce(campaign, terms, purse)
+    stop = run_test(campaign, terms, purse, complete=complete)
+    known_names = {instance.name for instance in instances}
+    return Validated(
+        scenario=scenario.name,
+        journal=book.path,
+        assessments=_assessments(book, plan, contestants),
+        stop=stop,
+        runs=campaign.test.runs,
+        cpu=campaign.test.cpu,
+        spent=purse.spent,
+        budget=purse.budget,
+        instances=len(instances),
+        left_out=sum(one.name not in known_names for one in chosen),
+    )
+
+
+def _assessments(
+    journal: Journal, plan: Plan, contestants: Contestants
+) -> "tuple[Assessment, ...]":
+    """The verdicts, from the journal alone."""
+    from truecost.judge.assess import assess
+
+    log, asked = journal.log(), ("primary", "margin", "sampled", "delta")
+    question = Question(**{name: getattr(plan, name) for name in asked})
+    names = [contestants.names[one.name] for one in contestants.candidates]
+    return tuple(assess(log, replace(question, configuration=name)) for name in names)
+
+
+def _whole(instances: Sequence[Instance], width: int) -> Budget:
+    """What all instances take."""
+    return Budget(amount=float(max(1, len(instances) * width)), unit="runs")
 
 
 def _with_metric(log: Log, scenario: Scenario) -> Log:
@@ -197,132 +252,7 @@ def _with_metric(log: Log, scenario: Scenario) -> Log:
     return replace(log, caveats=(*log.caveats, Caveat("other metric", sentence)))
 
 
-def _continued(
-    scenario: Scenario, path: Path, asked: Asked, **execution: Unpack[Execution]
-) -> Validated:
-    """Continue a validation from its journal alone."""
-    with Journal.read(path) as journal:
-        settings, tests = journal.settings(), journal.events(TEST)
-        logs = [] if not tests else [journal.log()]
-    if not tests:
-        raise InputError(
-            f"{path}: this validation has no runs yet. Rerun the command that made it."
-        )
-    contestants = Contestants(
-        candidates=tuple(
-            scenario.space.configuration(values) for values in settings["candidates"].values()
-        ),
-        default=scenario.space.configuration(settings["default"]),
-        names=tests[-1].data["names"],
-    )
-    settings["metric"] = scenario.metric.model_dump(mode="json")
-    question = Question(
-        **{name: settings[name] for name in ("primary", "margin", "sampled", "delta")}
-    )
-    with Campaign(scenario, path, "validate", settings, **execution) as campaign:
-        return _validated(campaign, contestants, logs, question, asked)
-
-
-def tested_on(journal: Journal) -> list[str]:
-    """The instances of the tests of a journal, in their recorded order."""
-    names = [name for event in journal.events(TEST) for name in event.data["order"]]
-    names += [name for event in journal.events(MORE) for name in event.data["instances"]]
-    return list(dict.fromkeys(names))
-
-
-def recorded_terms(
-    journal: Journal,
-    contestants: Contestants,
-    available: Sequence[Instance],
-    data: Mapping[str, Any],
-    order: Sequence[str],
-) -> Terms:
-    """The terms of a recorded test; its instances must be available."""
-    named = {instance.name: instance for instance in available}
-    if missing := [name for name in order if name not in named]:
-        raise InputError(
-            f"{journal.path}: instance {missing[0]!r} belongs to this test and is not there. Name "
-            "the instances that it began with, and new ones."
-        )
-    instances = tuple(named[name] for name in order)
-    journal.enter(instances=instances)  # refuses changed content
-    return Terms(
-        candidates=contestants.candidates,
-        default=contestants.default,
-        instances=instances,
-        **{
-            name: data[name]
-            for name in ("planned", "share", "delta", "primary", "margin", "sampled")
-        },
-    )
-
-
-def purse_of(
-    campaign: Campaign,
-    asked: Asked,
-    instances: Sequence[Instance],
-    width: int,
-    *,
-    record: bool = True,
-) -> Purse:
-    """What may be spent: as asked, else as before, else what all instances take.
-
-    `record`: whether the journal's budgets are those of its test.
-    """
-    book = campaign.journal
-    budget = asked.budget
-    if budget is None and not asked.complete and record:
-        budgets = [Budget(**event.data) for event in book.events(BUDGET)]
-        budget = budgets[-1] if budgets else None
-    if budget is None:
-        budget = whole_budget(instances, width)
-    workers = campaign.workers if budget.unit == "seconds" else 1
-    return Purse(budget=budget, tally=campaign.test, workers=workers)
-
-
-def note_budget(journal: Journal, budget: Budget) -> None:
-    """Record what may be spent, where it changed."""
-    data = {"amount": budget.amount, "unit": budget.unit}
-    if [event.data for event in journal.events(BUDGET)][-1:] != [data]:
-        journal.event(BUDGET, data, commit=True)
-
-
-def result_of(
-    campaign: Campaign,
-    terms: Terms,
-    purse: Purse,
-    stop: Stop,
-    names: Mapping[str, str],
-    left_out: int,
-) -> Validated:
-    """The verdicts, from the journal alone."""
-    from truecost.judge.assess import assess
-
-    log = campaign.journal.log()
-    question = Question(
-        primary=terms.primary,  # type: ignore[arg-type]
-        margin=terms.margin,
-        sampled=terms.sampled,  # type: ignore[arg-type]
-        delta=terms.delta,
-    )
-    return Validated(
-        scenario=campaign.scenario.name,
-        journal=campaign.journal.path,
-        assessments=tuple(
-            assess(log, replace(question, configuration=names.get(one.name, one.name)))
-            for one in terms.candidates
-        ),
-        stop=stop,
-        runs=campaign.test.runs,
-        cpu=campaign.test.cpu,
-        spent=purse.spent,
-        budget=purse.budget,
-        instances=len(terms.instances),
-        left_out=left_out,
-    )
-
-
-def _own_journal(source: Source) -> tuple[Path | None, str]:
+def _own_journal(source: Source) -> "tuple[Path | None, Kind]":
     """The journal whose own test a source asks to continue, and its kind."""
     path = None
     if isinstance(source, str | os.PathLike):
@@ -339,7 +269,7 @@ def _own_journal(source: Source) -> tuple[Path | None, str]:
                 "it. Name that journal."
             )
     if path is None:
-        return None, ""
+        return None, "gather"
     with Journal.read(path) as journal:
         return path, journal.kind
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.cli.options import pool_of
-from truecost.cli.printing import visible
+from truecost.cli.printing import print_text, visible
 from truecost.cli.progress import campaign_note, progress
 from truecost.errors import InputError, did_you_mean
 
@@ -77,7 +77,13 @@ def _stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def execution(
-    *, workers: int | None, dask: str | None, no_pin: bool, keep_going: bool, quiet: bool
+    *,
+    workers: int | None,
+    dask: str | None,
+    no_pin: bool,
+    keep_going: bool,
+    quiet: bool,
+    json: bool,
 ) -> "Iterator[Execution]":
     """Where to run and report to, as gather, configure and validate take it.
 
@@ -103,6 +109,7 @@ def execution(
                 "pin": not no_pin,
                 "keep_going": keep_going,
                 "progress": report,
+                "announce": None if quiet or json else print_text,
             }
     except KeyboardInterrupt:
         sys.stderr.write(f"Nothing is lost. To continue: {visible(line)}\n")

@@ -66,7 +66,7 @@ def command(
     path = journal_path(journal, read.name, "-search")
     first = [] if start is None else _starts(start, read)
     with execution(
-        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet
+        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json
     ) as how:
         configured = configure(
             read,

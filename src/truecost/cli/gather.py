@@ -40,7 +40,7 @@ def command(
 
     Rerun the same command to resume. A larger number of instances or runs extends the journal.
     """
-    from truecost.campaigns import gather as gathering
+    from truecost.campaigns.gather import gather
     from truecost.show.summaries import campaign_summary
 
     read = read_scenario(scenario, quiet)
@@ -48,14 +48,10 @@ def command(
     given: int | Path | None = None
     if configurations is not None:
         given = int(configurations) if configurations.isdecimal() else Path(configurations)
-    if not quiet and not json:
-        print_text(gathering.announce(read, path, given, instances, runs))
     with execution(
-        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet
+        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json
     ) as how:
-        gathered = gathering.gather(
-            read, path, configurations=given, instances=instances, runs=runs, **how
-        )
+        gathered = gather(read, path, configurations=given, instances=instances, runs=runs, **how)
     if json:
         print_json(gathered.to_dict())
         return

@@ -73,7 +73,7 @@ def command(
         source = [api.import_runs(log, reading) for log in logs]
         source = source[0] if len(source) == 1 else source
     with execution(
-        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet
+        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json
     ) as how:
         validated = validate(
             source,

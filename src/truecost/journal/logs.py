@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,17 +137,9 @@ def _validated(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
 def test_plan(journal: "Journal", data: Mapping[str, Any]) -> Plan:
     """The plan of a test, with the instances that were added later at the end of its order."""
     added = [name for event in journal.events(MORE) for name in event.data["instances"]]
-    return Plan(
-        order=tuple(dict.fromkeys([*data["order"], *added])),
-        planned=data["planned"],
-        candidates=tuple(data["candidates"]),
-        share=data["share"],
-        delta=data["delta"],
-        primary=data["primary"],
-        margin=data["margin"],
-        sampled=data["sampled"],
-        watched=True,
-    )
+    recorded = {item.name: data[item.name] for item in fields(Plan)}
+    recorded["order"] = tuple(dict.fromkeys([*data["order"], *added]))
+    return Plan(**{**recorded, "candidates": tuple(data["candidates"])})
 
 
 def store_log(journal: "Journal", log: Log) -> None:

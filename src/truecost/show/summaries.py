@@ -59,24 +59,31 @@ def campaign_summary(gathered: "Gathered") -> str:
         f"{counted(gathered.configurations, 'configuration')} × "
         f"{counted(gathered.instances, 'instance')}"
     )
-    stop = "" if gathered.stop == "finished" else f" ({visible(gathered.stop)})"
     return (
         f"{visible(gathered.scenario)}: {design}\n"
-        f"{gathered.runs:,} of {gathered.planned:,} runs{stop}, {duration(gathered.cpu)} of CPU "
+        f"{gathered.runs:,} of {gathered.planned:,} runs, {duration(gathered.cpu)} of CPU "
         f"time, in {visible(str(gathered.journal))}"
     )
 
 
 STOPPED: Final = {
     "decided": "The question is decided.",
-    "forecast": "Stopped early: the remaining budget would almost certainly not change this.",
+    "forecast": (
+        "Stopped early: with instances like these, the remaining budget has a chance below 1 % to "
+        "prove the winner better. --complete runs the rest."
+    ),
     "budget": "The budget is spent.",
     "instances": "All instances are run.",
 }
 
 
 def _tested(stop: "Stop", runs: int) -> str:
-    return f"{counted(stop.units, 'unit')} tested in {counted(runs, 'run')}. {STOPPED[stop.why]}"
+    done = f"{counted(stop.units, 'unit')} tested in {counted(runs, 'run')}. {STOPPED[stop.why]}"
+    if stop.decided is None:
+        more = {"instances": " More instances continue this test: --instances.",
+                "budget": " A larger budget continues this test."}  # fmt: skip
+        return done + more.get(stop.why, "")
+    return done if stop.decided == stop.units else f"{done} It took {stop.decided} of them."
 
 
 def validation_summary(validated: "Validated") -> str:
@@ -87,7 +94,7 @@ def validation_summary(validated: "Validated") -> str:
     ]
     if validated.left_out:
         left_out = counted(validated.left_out, "instance")
-        lines.append(f"Left out, since the log has runs on them: {left_out}.")
+        lines.append(f"Left out, since the log has runs on them or they are copies: {left_out}.")
     if (candidates := len(validated.assessments)) > 1:
         better = sum(one.grade == "better" for one in validated.assessments)
         lines.append(f"Proven better than the default: {better} of {candidates} winners.")
