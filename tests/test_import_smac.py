@@ -171,11 +171,11 @@ def test_failures_are_told(tmp_path: Path) -> None:
     assert "the largest cost seen" in said(log)
     log = load(path, cutoff=5.0)
     assert log.runs.costs.max() == 50
-    assert "1 crashed run counts as 10 × the cutoff." in said(log)
+    assert "Counted as 10 × the cutoff: 1 crashed run." in said(log)
     kept = [row(1, "a", 5, 1.0), row(2, "a", 5, 9.0, 2)]
     log = load(folder_of(tmp_path / "k", HISTORY | {"data": kept}))
     assert log.runs.costs.max() == 9
-    assert "keeps its recorded cost" in said(log)
+    assert "as recorded: 1 failed run" in said(log)
 
 
 def test_budgets(tmp_path: Path) -> None:

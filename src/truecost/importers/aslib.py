@@ -10,10 +10,10 @@ import numpy as np
 
 from truecost.arrays import IntArray
 from truecost.errors import InputError
-from truecost.importers.recorded import charge, lay_out, left_out, statuses_of, turned
+from truecost.importers.recorded import Recorded, log_of, statuses_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
-from truecost.runs import Caveat, Status, number_or_nan
+from truecost.runs import Status, number_or_nan
 
 RUNS = "algorithm_runs.arff"
 DESCRIPTION = "description.txt"
@@ -43,10 +43,7 @@ def read(path: Path, reading: Reading) -> Log:
     kind = about("performance_type")
     # Old scenarios do not say the type of a measure.
     runtime = measure.lower() in ("runtime", "time") if kind is None else kind == "runtime"
-    values, ends = np.array([number_or_nan(value) for value in columns[measure]]), reading
-    caveats: list[Caveat] = []
-    if maximised := (about("maximize") or "").lower() == "true":
-        values, ends, caveats = turned(values, reading, measure)
+    maximised = (about("maximize") or "").lower() == "true"
     # A run whose status is missing is not known to have been solved.
     statuses, unfinished = statuses_of([word or "crashed" for word in columns["runstatus"]])
     if unfinished.any():
@@ -58,22 +55,21 @@ def read(path: Path, reading: Reading) -> Log:
         raise InputError(
             f"{DESCRIPTION} does not say the cutoff of the running times. Give it: --cutoff."
         )
-    charged = charge(values, statuses, ends, cutoff=cutoff if cutoff > 0 else None)
-    matrix = lay_out(
-        [name or "?" for name in columns["algorithm"]],
-        [name or "?" for name in columns["instance_id"]],
-        charged,
-        run=_repetitions(columns["repetition"]),
-    )
-    omitted = {"run without a value though its status is ok": int(np.isnan(charged.costs).sum())}
-    return Log(
-        runs=matrix,
+    log = log_of(
+        Recorded(
+            configurations=[name or "?" for name in columns["algorithm"]],
+            instances=[name or "?" for name in columns["instance_id"]],
+            values=np.array([number_or_nan(value) for value in columns[measure]]),
+            statuses=statuses,
+            runs=_repetitions(columns["repetition"]),
+            cutoff=cutoff if cutoff > 0 else None,
+            score=measure if maximised else "",
+        ),
+        reading,
         tool=f"ASlib {about('scenario_id', 0) or ''}".strip(),
         adaptive=False,
-        cost_unit=charged.unit or measure,
-        maximised=maximised,
-        caveats=(*caveats, *left_out(omitted), *charged.caveats),
     )
+    return log.replace(cost_unit=log.cost_unit or measure)
 
 
 def _description(path: Path) -> dict[str, list[str]]:

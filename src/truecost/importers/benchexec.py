@@ -17,7 +17,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers import packed
-from truecost.importers.recorded import charge, lay_out, left_out
+from truecost.importers.recorded import Recorded, log_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Caveat, Status, number_or_nan
@@ -85,22 +85,23 @@ def read(path: Path, reading: Reading) -> Log:
     if title not in LIMITS:
         # What a run used before it failed is not what solving takes.
         values[statuses != Status.SOLVED] = np.nan
-    charged = charge(values, statuses, reading, cutoff=cutoff)
     omitted = {
         "run again in another file": len(every) - len(rows),
         "run not executed": len(rows) - len(executed),
-        f"run solved without {title}": int(blank.sum()),
     }
-    return Log(
-        runs=lay_out(
-            _configurations([row.configuration for row in executed]),
-            [row.instance for row in executed],
-            charged,
+    return log_of(
+        Recorded(
+            configurations=_configurations([row.configuration for row in executed]),
+            instances=[row.instance for row in executed],
+            values=values,
+            statuses=statuses,
+            cutoff=cutoff,
         ),
+        reading,
+        omitted=omitted,
+        caveats=caveats,
         tool=min(tools, default="BenchExec"),
         adaptive=False,
-        cost_unit=charged.unit,
-        caveats=(*caveats, *left_out(omitted), *charged.caveats),
     )
 
 

@@ -17,7 +17,7 @@ from truecost.errors import InputError, prefixed
 from truecost.importers import rdata
 from truecost.importers.packed import content_of
 from truecost.importers.rdata import NA_INTEGER, NUMBERS, RValue
-from truecost.importers.recorded import charge, lay_out
+from truecost.importers.recorded import Recorded, log_of
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
@@ -69,35 +69,38 @@ def read(path: Path, reading: Reading) -> Log:
         values = np.where(capped, caps, values)
         statuses = np.where(capped, np.int8(Status.CENSORED), statuses)
     par, caveats = _penalty(scenario, costs[mask], bound)
-    charged = charge(values, statuses, reading, cutoff=bound, par=par)
-    matrix = lay_out(
-        (columns, configuration),
-        [labels[place] for place in pair.tolist()],
-        charged,
-        run=_places(labels)[pair],
-        seed=seed[pair],
+    names = [columns[place] for place in configuration.tolist()]
+    runs = Recorded(
+        configurations=names,
+        instances=[labels[place] for place in pair.tolist()],
+        values=values,
+        statuses=statuses,
+        runs=_places(labels)[pair],
+        seeds=seed[pair],
+        cutoff=bound,
+        par=par,
     )
     configurations = log.get("allConfigurations")
     initial = _initial(configurations)
     # Before its second iteration irace has drawn nothing from costs: it raced a list.
-    blind = all(initial.get(name, False) for name in matrix.configurations)
+    blind = all(initial.get(name, False) for name in names)
     # The first that irace was given to begin with: what was there before it searched.
     # They are in a file, or in a data frame where irace was called from R.
     given = any(scenario.texts("configurationsFile")) or len(scenario.get("initConfigurations"))
     version = log.text("irace_version") or log.text("irace.version")
     steps, incumbent = _elites(log)
-    return Log(
-        runs=matrix,
-        test=_test(log, reading, bound, par, (charged.low, charged.high)),
+    return log_of(
+        runs,
+        reading,
+        caveats=[*_stopped(log, pair.size), *caveats],
+        test=_test(log, reading, bound, par),
         tool=f"irace {version}".strip(),
-        default="1" if given and "1" in matrix.configurations else None,
+        default="1" if given and "1" in names else None,
         incumbent=incumbent,
         steps=steps,
         parameters=_parameters(configurations),
         adaptive=not blind,
         listed=len(initial) if blind else None,
-        cost_unit=charged.unit,
-        caveats=(*_stopped(log, pair.size), *caveats, *charged.caveats),
     )
 
 
@@ -278,11 +281,7 @@ def _history(log: RValue) -> dict[str, FloatArray]:
 
 
 def _test(
-    log: RValue,
-    reading: Reading,
-    bound: float | None,
-    par: float | None,
-    ends: tuple[float, float],
+    log: RValue, reading: Reading, bound: float | None, par: float | None
 ) -> CostMatrix | None:
     """The runs on test instances, one each."""
     experiments = log.get("testing", "experiments")
@@ -303,15 +302,17 @@ def _test(
         if seeds.kind in NUMBERS and len(seeds) == len(rows):
             seed = _whole(seeds, "seeds of the test instances")[instance]
         values = table[mask]
-        charged = charge(values, _statuses(values, bound), reading, cutoff=bound, par=par)
-        matrix = lay_out(
-            (columns, configuration),
-            [names[place] for place in instance.tolist()],
-            charged,
-            run=_places(names)[instance],
-            seed=seed,
+        runs = Recorded(
+            configurations=[columns[place] for place in configuration.tolist()],
+            instances=[names[place] for place in instance.tolist()],
+            values=values,
+            statuses=_statuses(values, bound),
+            runs=_places(names)[instance],
+            seeds=seed,
+            cutoff=bound,
+            par=par,
         )
-        return matrix.replace(low=ends[0], high=ends[1])
+        return log_of(runs, reading).runs
 
 
 def _elites(log: RValue) -> tuple[tuple[Step, ...], str | None]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.recorded import charge, lay_out, left_out, statuses_of
+from truecost.importers.recorded import Recorded, log_of, statuses_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS
@@ -46,27 +46,24 @@ def read(path: Path, reading: Reading) -> Log:
             f"The file does not say the cutoff. Give it in seconds: --cutoff. The largest running "
             f"time is {float(runtime.max()):g}, which may be a penalty."
         )
-    charged = charge(values[made], statuses[made], reading)
     i, j, run = np.nonzero(made)
     configurations, lines = _configurations(path, array.shape[0])
     seed = array["seed"]
-    return Log(
-        runs=lay_out(
-            (configurations, i),
-            (_instances(path, array.shape[1]), j),
-            charged,
-            run=run,
-            seed=seed[made].astype(np.int64) if seed.dtype.kind in "iu" else None,
+    return log_of(
+        Recorded(
+            configurations=(configurations, i),
+            instances=(_instances(path, array.shape[1]), j),
+            values=values[made],
+            statuses=statuses[made],
+            runs=run,
+            seeds=seed[made].astype(np.int64) if seed.dtype.kind in "iu" else None,
         ),
+        reading,
+        omitted={"run never made (running time 0)": int((~made).sum())},
         tool=ARRAY,
         parameters={
             name: _parameters(line) for name, line in zip(configurations, lines, strict=False)
         },
-        cost_unit=charged.unit,
-        caveats=(
-            *left_out({"run never made (running time 0)": int((~made).sum())}),
-            *charged.caveats,
-        ),
     )
 
 

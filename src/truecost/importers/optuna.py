@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from truecost.errors import InputError, counted
-from truecost.importers.recorded import charge, lay_out, left_out, turned
+from truecost.importers.recorded import Recorded, counts, log_of
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_INSTANCE, NO_STATUS, Caveat, Status
@@ -171,36 +171,35 @@ def _log(
         raise InputError(
             f"No trial of the study {study!r:.60} is complete and feasible, so there is no winner."
         )
-    configurations, instances, recorded, codes = zip(*rows, strict=True)
-    values, ends = np.array(recorded, dtype=np.float64), reading
-    if maximised := directions[place] == "MAXIMIZE":
-        values, ends, notes = turned(values, reading, "value")
-        caveats += notes
-    charged = charge(values, np.array(codes, dtype=np.int8), ends)
+    configurations, instances, values, codes = zip(*rows, strict=True)
+    maximised = directions[place] == "MAXIMIZE"
     omitted = {
         "trial still running": states.count("RUNNING"),
         "trial waiting": states.count("WAITING"),
         "trial without a value": sum(not costs[trial.number] for trial in finished),
-        "run whose cost is NaN": int(np.isnan(charged.costs).sum()),
     }
-    violating = counted(sum(not _is_feasible(trial) for trial in finished), "trial")
-    if not violating.startswith("0 "):
-        verb = "violates" if violating.startswith("1 ") else "violate"
-        caveats.append(Caveat("infeasible", f"{violating} {verb} a constraint and cannot win."))
-    matrix = lay_out(configurations, instances, charged)
-    default, notes = _default(finished, names, matrix.configurations)
+    infeasible = sum(not _is_feasible(trial) for trial in finished)
+    reason = "trial violating a constraint"
+    caveats += counts("infeasible", "Cannot win", {reason: infeasible})
+    default, notes = _default(finished, names, set(configurations))
     steps = _steps(finished, names, costs, place, maximised=maximised)
-    return Log(
-        runs=matrix,
+    return log_of(
+        Recorded(
+            configurations=list(configurations),
+            instances=list(instances),
+            values=np.array(values, dtype=np.float64),
+            statuses=np.array(codes, dtype=np.int8),
+            score="value" if maximised else "",
+        ),
+        reading,
+        omitted=omitted,
+        caveats=[*caveats, *notes],
         tool="Optuna",
         default=default,
         incumbent=steps[-1].configuration if steps else None,
         steps=steps,
         parameters={names[trial.number]: dict(trial.params) for trial in reversed(finished)},
         adaptive=True,
-        cost_unit=charged.unit,
-        maximised=maximised,
-        caveats=(*caveats, *notes, *left_out(omitted), *charged.caveats),
     )
 
 
@@ -231,8 +230,7 @@ def _source(
             raise InputError("Trials with several objectives have no steps: leave out --steps-are.")
         return {trial.number: _of_steps(trial) for trial in trials}, []
     by_instance = {trial.number: _of_attribute(trial) for trial in trials}
-    # Of several objectives, costs belong to the one whose values they add up to.
-    if any(by_instance.values()) and (not several or _add_up(trials, by_instance, place)):
+    if any(by_instance.values()) and not several:
         return by_instance, []
     caveats = [
         Caveat(
@@ -241,6 +239,12 @@ def _source(
             'trial.set_user_attr("costs", {instance: cost}).',
         )
     ]
+    if any(by_instance.values()):
+        sentence = (
+            "The user attribute 'costs' is not used: it does not say which of several objectives "
+            "it belongs to. Keep the costs of a study with one objective."
+        )
+        caveats = [Caveat("no instances", sentence)]
     if stepped:
         sentence = "Steps are not used. If each is the cost on an instance: --steps-are instances."
         caveats.append(Caveat("steps", sentence))
@@ -285,27 +289,6 @@ def _of_value(trial: Any, place: int) -> Costs:
 def _value(trial: Any, place: int) -> float:
     """The value of a trial in an objective, NaN where it has none."""
     return float(trial.values[place]) if trial.values and place < len(trial.values) else math.nan
-
-
-def _add_up(trials: Sequence[Any], costs: Mapping[int, Costs], place: int) -> bool:
-    """Whether the values of all complete trials are the means, or the sums, of their costs."""
-    pairs = [
-        (_value(trial, place), costs[trial.number])
-        for trial in trials
-        if trial.state.name == "COMPLETE" and costs[trial.number]
-    ]
-    for divide in (False, True):
-        if all(
-            math.isclose(
-                value,
-                sum(cells.values()) / (len(cells) if divide else 1),
-                rel_tol=1e-6,
-                abs_tol=1e-12,
-            )
-            for value, cells in pairs
-        ):
-            return True
-    return False
 
 
 def _configurations(trials: Sequence[Any]) -> dict[int, str]:
@@ -358,10 +341,10 @@ def _steps(
 
 
 def _default(
-    trials: Sequence[Any], names: Mapping[int, str], known: Sequence[str]
+    trials: Sequence[Any], names: Mapping[int, str], known: set[str]
 ) -> tuple[str | None, list[Caveat]]:
     """The one configuration that was enqueued, where there is one."""
-    enqueued = {names[t.number] for t in trials if ENQUEUED in t.system_attrs} & set(known)
+    enqueued = {names[t.number] for t in trials if ENQUEUED in t.system_attrs} & known
     if len(enqueued) == 1:
         name = enqueued.pop()
         sentence = f"Trial {name} was enqueued and counts as the default; --default names another."

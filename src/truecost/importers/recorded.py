@@ -1,14 +1,18 @@
-"""From recorded runs to a cost matrix: what a failed run costs, and where each run stands."""
+"""From recorded runs to a log: what a failed run costs, and where each run stands."""
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
-from truecost.errors import InputError, counted
+from truecost.errors import InputError
 from truecost.matrix.cost_matrix import CostMatrix
+from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_SEED, NO_STATUS, Caveat, Status
 
@@ -35,50 +39,91 @@ STATUS_WORDS = {word: status for status, words in _WORDS.items() for word in wor
 # What others write for a run that has not ended.
 UNFINISHED = frozenset({"running", "stop", "donotadvance"})
 
-Names = Sequence[str] | tuple[Sequence[str], IntArray]
+Names = list[str] | tuple[list[str], IntArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Charged:
-    """Costs in their range, with the cutoff and the penalty where they are running times."""
-
-    costs: FloatArray
-    statuses: NDArray[np.int8]
-    low: float
-    high: float
-    cutoff: float | None = None
-    par: float | None = None
-    caveats: tuple[Caveat, ...] = ()
-
-    @property
-    def unit(self) -> str:
-        """What a cost is called: "PAR10 s"; empty where they are no running times."""
-        return "" if self.par is None else f"PAR{self.par:g} s"
-
-
-def charge(
-    values: FloatArray,
-    statuses: NDArray[np.int8],
-    reading: Reading,
-    *,
-    cutoff: float | None = None,
-    par: float | None = None,
-) -> Charged:
-    """Costs from what was recorded: PARk where there is a cutoff, else the values, and the worst
-    for a run that failed without one.
+class Recorded:
+    """The runs that a log has, an entry of every column for each: what every reader hands on.
 
     Parameters
     ----------
+    configurations, instances
+        Their names, or the different names and the place of each run among them.
     values
         Recorded costs or seconds, NaN or infinite where a run has none; of a censored run its cap.
     statuses
-        How each run ended.
-    reading
-        What the caller says; it counts more than the log.
+        How each run ended; None where nothing says it.
+    runs, seeds
+        The number of each run among those of its configuration on its instance, and its seed.
+    families
+        The family of each instance.
     cutoff, par
-        What the log says.
+        What the log says of running times.
+    score
+        What the values are called where larger is better; empty where they are costs.
     """
-    cutoff = reading.cutoff if reading.cutoff is not None else cutoff
+
+    configurations: Names
+    instances: Names
+    values: FloatArray
+    statuses: NDArray[np.int8] | None = None
+    runs: IntArray | None = None
+    seeds: IntArray | None = None
+    families: Mapping[str, str] | None = None
+    cutoff: float | None = None
+    par: float | None = None
+    score: str = ""
+
+
+def log_of(
+    recorded: Recorded,
+    reading: Reading,
+    *,
+    omitted: Mapping[str, int] | None = None,
+    caveats: Sequence[Caveat] = (),
+    **facts: Any,
+) -> Log:
+    """The log of recorded runs: each charged, and where it stands.
+
+    `omitted` counts what the reader left out, by the reason; `facts` are other fields of the log.
+    """
+    values, ends, notes = recorded.values, reading, list(caveats)
+    if recorded.score:
+        values, ends, turning = _turned(values, reading, recorded.score)
+        notes.append(turning)
+    statuses = recorded.statuses
+    if statuses is None:
+        statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
+    costs, statuses, scale, charges = _charge(values, statuses, ends, recorded)
+    matrix = _lay_out(recorded, costs, statuses, scale)
+    left_out = {**(omitted or {}), "run without a cost": int(np.isnan(costs).sum())}
+    return Log(
+        runs=matrix,
+        cost_unit="" if matrix.par is None else f"PAR{matrix.par:g} s",
+        maximised=bool(recorded.score),
+        caveats=(*notes, *counts("left out", "Left out", left_out), *charges),
+        **facts,
+    )
+
+
+def counts(code: str, what: str, numbers: Mapping[str, int]) -> list[Caveat]:
+    """One line for each that there is: "Left out", {"trial still running": 3}."""
+    lines = []
+    for reason, number in numbers.items():
+        things = reason if number == 1 else re.sub(r"\b(run|trial|row)\b", r"\1s", reason, count=1)
+        if number:
+            lines.append(Caveat(code, f"{what}: {number:,} {things}."))
+    return lines
+
+
+def _charge(
+    values: FloatArray, statuses: NDArray[np.int8], reading: Reading, log: Recorded
+) -> tuple[FloatArray, NDArray[np.int8], dict[str, Any], list[Caveat]]:
+    """Costs, statuses, range and caveats: PARk where there is a cutoff, else the values, and the
+    worst for a run that failed without one. What the caller says counts more than the log.
+    """
+    cutoff = reading.cutoff if reading.cutoff is not None else log.cutoff
     if cutoff is None and reading.par is not None:
         raise InputError("A penalty needs a cutoff. Give the cutoff in seconds, with --cutoff.")
     censored = statuses == Status.CENSORED
@@ -92,44 +137,31 @@ def charge(
         low = -np.inf if reading.low is None else reading.low
         high = np.inf if reading.high is None else reading.high
         caveats = _charge_failures(costs, statuses, failed, high)
-        return Charged(costs=costs, statuses=statuses, low=low, high=high, caveats=tuple(caveats))
-    factor = reading.par if reading.par is not None else USUAL_PAR if par is None else par
-    if (reading.low, reading.high) not in ((None, None), (0.0, factor * cutoff)):
+        return costs, statuses, {"low": low, "high": high}, caveats
+    given = reading.par if reading.par is not None else log.par
+    factor = USUAL_PAR if given is None else given
+    worst = factor * cutoff
+    if (reading.low, reading.high) not in ((None, None), (0.0, worst)):
         raise InputError(
-            f"Running times with a cutoff cost 0 to {factor * cutoff:g} (PAR{factor:g}). Leave out "
+            f"Running times with a cutoff cost 0 to {worst:g} (PAR{factor:g}). Leave out "
             "--low and --high, or change --par."
-        )
-    caveats = []
-    if par is None and reading.par is None:
-        caveats.append(
-            Caveat("par", f"A failed run costs {factor:g} × the cutoff (PAR{factor:g}).")
         )
     # Without a status, a run that reaches the cutoff was stopped by it.
     late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
-    if overran := int((late & (statuses == Status.SOLVED)).sum()):
-        runs = counted(overran, "solved run")
-        caveats.append(
-            Caveat("overran", f"{runs} took longer than the cutoff of {cutoff:g} s: timeouts.")
-        )
-    statuses[late & ~failed] = Status.TIMEOUT
+    overran = {
+        f"solved run that took longer than {cutoff:g} s": int((late & (statuses == 0)).sum())
+    }
+    statuses[late] = Status.TIMEOUT
     failed |= late
-    others = failed & (statuses != Status.TIMEOUT)
-    for status in np.unique(statuses[others]).tolist():
-        number = int((statuses[others] == status).sum())
-        noun = _FAILED[Status(status)]
-        runs = f"{number:,} {noun} run{'' if number == 1 else 's'}"
-        verb = "counts" if number == 1 else "count"
-        caveats.append(Caveat("failed", f"{runs} {verb} as {factor:g} × the cutoff."))
-    costs[failed] = factor * cutoff
-    return Charged(
-        costs=costs,
-        statuses=statuses,
-        low=0.0,
-        high=factor * cutoff,
-        cutoff=cutoff,
-        par=factor,
-        caveats=tuple(caveats),
-    )
+    others = {f"{_FAILED[status]} run": int((statuses == status).sum()) for status in _FAILED}
+    caveats = counts("overran", "Counted as timeouts", overran)
+    caveats += counts("failed", f"Counted as {factor:g} × the cutoff", others)
+    if given is None:
+        sentence = f"A failed run costs {factor:g} × the cutoff (PAR{factor:g})."
+        caveats.insert(0, Caveat("par", sentence))
+    costs[failed] = worst
+    scale = {"low": 0.0, "high": worst, "cutoff": cutoff, "par": factor}
+    return costs, statuses, scale, caveats
 
 
 _FAILED = {
@@ -144,51 +176,38 @@ def _charge_failures(
     costs: FloatArray, statuses: NDArray[np.int8], failed: BoolArray, high: float
 ) -> list[Caveat]:
     """Charge runs that failed without a cost the worst there is, in place."""
-    caveats = []
     blank = (failed & ~np.isfinite(costs)) | np.isinf(costs)
     finite = costs[np.isfinite(costs)]
     if not finite.size and not np.isfinite(high):
         raise InputError("Every run failed without a cost. Give the most a run can cost: --high.")
-    worst = high if np.isfinite(high) else float(finite.max())
+    worst, most = high, "the most a run can cost"
+    if not np.isfinite(high):
+        worst, most = float(finite.max()), "the largest cost seen (--high sets another)"
     costs[blank] = worst
     statuses[blank & (statuses == NO_STATUS)] = Status.CRASHED
-    if number := int(blank.sum()):
-        most = "the most a run can cost"
-        if not np.isfinite(high):
-            most = "the largest cost seen (--high sets another)"
-        runs = counted(number, "failed run")
-        verb = "has no cost and counts" if number == 1 else "have no cost and count"
-        caveats.append(Caveat("failed", f"{runs} {verb} as {worst:g}, {most}."))
-    if number := int((failed & ~blank).sum()):
-        keeps = "keeps its recorded cost" if number == 1 else "keep their recorded costs"
-        caveats.append(Caveat("failed", f"{counted(number, 'failed run')} {keeps}."))
-    return caveats
+    without = {"failed run without a cost": int(blank.sum())}
+    kept = {"failed run with a cost": int((failed & ~blank).sum())}
+    return [
+        *counts("failed", f"Counted as {worst:g}, {most}", without),
+        *counts("failed", "Counted as recorded", kept),
+    ]
 
 
-def left_out(reasons: Mapping[str, int]) -> list[Caveat]:
-    """One line for each reason why something is not among the runs: "trial still running": 3."""
-    caveats = []
-    for reason, count in reasons.items():
-        noun, _, why = reason.partition(" ")
-        if count:
-            caveats.append(Caveat("left out", f"Left out: {counted(count, noun)} {why}."))
-    return caveats
-
-
-def turned(
-    values: FloatArray, reading: Reading, score: str
-) -> tuple[FloatArray, Reading, list[Caveat]]:
+def _turned(values: FloatArray, reading: Reading, score: str) -> tuple[FloatArray, Reading, Caveat]:
     """Costs from scores of which more is better, and the range as one of costs."""
     if reading.cutoff is not None or reading.par is not None:
         raise InputError("Scores that are maximised have no cutoff. Leave out --cutoff and --par.")
     low, high = reading.low, reading.high
-    if high is None:
-        sentence = f"Larger {score} is better: the cost is −{score}."
-        ends = replace(reading, low=None, high=None if low is None else 0.0 - low)
-        return 0.0 - values, ends, [Caveat("maximised", sentence)]
-    sentence = f"Larger {score} is better: the cost is {high:g} − {score}."
-    ends = replace(reading, low=0.0, high=None if low is None else high - low)
-    return high - values, ends, [Caveat("maximised", sentence)]
+    start = 0.0 if high is None else high
+    ends = replace(
+        reading, low=None if high is None else 0.0, high=None if low is None else start - low
+    )
+    cost = f"−{score}" if high is None else f"{high:g} − {score}"
+    return (
+        start - values,
+        ends,
+        Caveat("maximised", f"Larger {score} is better: the cost is {cost}."),
+    )
 
 
 def status_of(word: str) -> Status | None:
@@ -229,26 +248,23 @@ def coded(names: Sequence[str]) -> tuple[list[str], IntArray]:
     return list(places), np.array(codes, dtype=np.int64)
 
 
-def lay_out(
-    configuration: Names,
-    instance: Names,
-    charged: Charged,
-    *,
-    run: IntArray | None = None,
-    seed: IntArray | None = None,
-    families: Mapping[str, str] | None = None,
+def _lay_out(
+    recorded: Recorded,
+    costs: FloatArray,
+    statuses: NDArray[np.int8],
+    scale: Mapping[str, float],
 ) -> CostMatrix:
-    """The matrix of runs, one entry of every argument for each.
+    """The matrix of the runs that have a cost.
 
-    Runs are placed by their number, else in the order of their seeds, so that common seeds stand
-    in line across configurations, else as they come. Runs without a cost are left out.
+    They are placed by their number, else in the order of their seeds, so that common seeds stand
+    in line across configurations, else as they come.
     """
-    keep = ~np.isnan(charged.costs)
+    keep = ~np.isnan(costs)
     if not keep.any():
         raise InputError("No run has a cost. Give at least one.")
-    rows, i = _kept(configuration, keep)
-    columns, j = _kept(instance, keep)
-    run, seed = (None if part is None else part[keep] for part in (run, seed))
+    rows, i = _kept(recorded.configurations, keep)
+    columns, j = _kept(recorded.instances, keep)
+    run, seed = (None if part is None else part[keep] for part in (recorded.runs, recorded.seeds))
     # Places without gaps: runs may be numbered from 1.
     place = np.unique(_places(i, j, run, seed), return_inverse=True)[1]
     shape = (len(rows), len(columns), int(place.max()) + 1)
@@ -272,33 +288,26 @@ def lay_out(
         laid_out[flat] = part
         return laid_out.reshape(shape)
 
-    statuses = charged.statuses[keep]
+    statuses, families = statuses[keep], recorded.families
     return CostMatrix(
-        spread(charged.costs[keep], np.nan),
+        spread(costs[keep], np.nan),
         rows,
         columns,
-        charged.low,
-        charged.high,
         statuses=None if (statuses == NO_STATUS).all() else spread(statuses, NO_STATUS),
         seeds=None if seed is None else spread(seed, NO_SEED),
-        cutoff=charged.cutoff,
-        par=charged.par,
         families=None if families is None else [families[name] for name in columns],
+        **scale,
     )
 
 
 def _kept(names: Names, keep: BoolArray) -> tuple[list[str], IntArray]:
     """The names that have runs, and the place of each run among them."""
-    if isinstance(names, tuple) and len(names) == 2 and isinstance(names[1], np.ndarray):
-        labels, codes = list(names[0]), names[1]
+    if isinstance(names, tuple):
+        labels, codes = names[0], names[1][keep]
     else:
-        labels, codes = coded(names)
-    codes = codes[keep]
-    used, first = np.unique(codes, return_index=True)
-    used = used[np.argsort(first)]
-    places = np.empty(len(labels), dtype=np.int64)
-    places[used] = np.arange(used.size)
-    return [labels[code] for code in used.tolist()], places[codes]
+        labels, codes = coded(list(itertools.compress(names, keep.tolist())))
+    used, places = np.unique(codes, return_inverse=True)
+    return [labels[code] for code in used.tolist()], places
 
 
 def _places(i: IntArray, j: IntArray, run: IntArray | None, seed: IntArray | None) -> IntArray:

@@ -1,15 +1,15 @@
 """What the caller adds to every log: range, penalty, default, families, unit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from truecost.arrays import floats
+from truecost.arrays import FloatArray, floats
 from truecost.errors import InputError, counted, did_you_mean
-from truecost.importers.recorded import charge, turned
+from truecost.importers.recorded import Recorded, log_of
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
@@ -31,8 +31,8 @@ def of_array(source: Any, reading: Reading) -> Log:
         [f"{what}-{number:0{len(str(size - 1))}d}" for number in range(size)]
         for what, size in zip(("configuration", "instance"), costs.shape, strict=False)
     ]
-    costs = np.where(np.isposinf(costs), np.inf, costs).reshape(*costs.shape[:2], -1)
-    return _charged(costs, None, names, reading)
+    costs = costs.reshape(*costs.shape[:2], -1)
+    return _log(costs, names, reading)
 
 
 def changed(log: Log, reading: Reading) -> Log:
@@ -111,36 +111,40 @@ def _cut(matrix: CostMatrix, cutoff: float, par: float) -> CostMatrix:
 
 
 def _recharged(matrix: CostMatrix, reading: Reading) -> Log:
-    names = (matrix.configurations, matrix.instances)
-    log = _charged(matrix.costs, matrix.statuses, names, reading)
-    return log.replace(runs=log.runs.replace(seeds=matrix.seeds, families=matrix.families))
-
-
-def _charged(costs: Any, statuses: Any, names: Sequence[Sequence[str]], reading: Reading) -> Log:
-    """The log of costs laid out as a matrix, charged as the caller says."""
-    values, caveats = costs.ravel(), list[Caveat]()
-    unknown = np.full(values.size, NO_STATUS, dtype=np.int8)
-    codes = unknown if statuses is None else statuses.ravel()
-    ends = reading
-    if reading.maximise:
-        values, ends, caveats = turned(values, reading, "score")
-    charged = charge(values, codes, ends)
-    known = charged.statuses.reshape(costs.shape)
-    return Log(
-        runs=CostMatrix(
-            charged.costs.reshape(costs.shape),
-            names[0],
-            names[1],
-            charged.low,
-            charged.high,
-            statuses=None if (known == NO_STATUS).all() else known,
-            cutoff=charged.cutoff,
-            par=charged.par,
-        ),
-        cost_unit=charged.unit,
-        maximised=bool(reading.maximise),
-        caveats=(*caveats, *charged.caveats),
+    names, families = (matrix.configurations, matrix.instances), matrix.families
+    return _log(
+        matrix.costs,
+        names,
+        reading,
+        statuses=matrix.statuses,
+        seeds=matrix.seeds,
+        families=None if families is None else dict(zip(names[1], families, strict=True)),
     )
+
+
+def _log(
+    costs: FloatArray,
+    names: Sequence[Sequence[str]],
+    reading: Reading,
+    *,
+    statuses: Any = None,
+    seeds: Any = None,
+    families: Mapping[str, str] | None = None,
+) -> Log:
+    """The log of costs laid out as a matrix, charged as the caller says."""
+    made = ~np.isnan(costs)
+    i, j, run = np.nonzero(made)
+    recorded = Recorded(
+        configurations=(list(names[0]), i),
+        instances=(list(names[1]), j),
+        values=costs[made],
+        statuses=None if statuses is None else statuses[made],
+        runs=run,
+        seeds=None if seeds is None else seeds[made],
+        families=families,
+        score="score" if reading.maximise else "",
+    )
+    return log_of(recorded, reading)
 
 
 def settled(log: Log, reading: Reading, path: str) -> Log:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError, counted
-from truecost.importers.recorded import Charged, charge, lay_out, left_out
+from truecost.importers.recorded import Recorded, counts, log_of
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_INSTANCE, NO_STATUS, Caveat, Status, number_or_nan
@@ -82,34 +82,36 @@ def read(path: Path, reading: Reading) -> Log:
     cutoff = _limit(scenario, "trial_walltime_limit" if timed else "runtime_cutoff")
     if not timed and (cutoff is not None or scenario.get("adaptive_capping") is True):
         values, statuses = _capped(values, statuses, columns, scenario, caveats)
-    par = _limit(scenario, "par")
-    charged = charge(values[keep], statuses[keep], reading, cutoff=cutoff, par=par)
     numbers, instances, seeds = _names(columns, keep, caveats)
     origins = _entries(history.get("config_origins"), str)
     parameters: dict[str, dict[str, Any]] = _entries(history.get("configs"), dict)
     words = [origins.get(name, "").lower() for name in parameters]
     # Origins decide what may be stated: in doubt, costs had a part.
     blind = bool(words) and all(word.startswith(BLIND) and SORTED not in word for word in words)
-    steps, incumbent = _incumbents(folder, _means(numbers, charged), caveats)
     meta = scenario.get("_meta")
     version = meta.get("version") if isinstance(meta, dict) else None
-    # A budget left out has its own line.
-    omitted = {
-        "trial still running": int((~ended).sum()),
-        "trial without a cost": int(np.isnan(charged.costs).sum()),
-    }
-    return Log(
-        runs=lay_out(numbers, instances, charged, seed=seeds),
+    recorded = Recorded(
+        configurations=numbers,
+        instances=instances,
+        values=values[keep],
+        statuses=statuses[keep],
+        seeds=seeds,
+        cutoff=cutoff,
+        par=_limit(scenario, "par"),
+    )
+    log = log_of(
+        recorded,
+        reading,
+        omitted={"trial still running": int((~ended).sum())},
+        caveats=caveats,
         tool=f"SMAC3 {version}" if isinstance(version, str) else "SMAC3",
         default=_default(folder, origins, parameters),
-        incumbent=incumbent,
-        steps=steps,
         parameters=parameters,
         adaptive=not blind,
         listed=len(parameters) if blind else None,
-        cost_unit=charged.unit,
-        caveats=(*caveats, *left_out(omitted), *charged.caveats),
     )
+    means = np.nanmean(log.runs.costs, axis=(1, 2)).tolist()
+    return _with_incumbents(log, folder, dict(zip(log.runs.configurations, means, strict=True)))
 
 
 class Place(int):
@@ -257,11 +259,8 @@ def _stopped(
     if limit is None:
         return statuses
     stopped = (statuses == Status.CRASHED) & (_elapsed(columns) >= limit)
-    if number := int(stopped.sum()):
-        trials = counted(number, "crashed trial")
-        caveats.append(
-            Caveat("timeouts", f"{trials} had reached the limit of {limit:g} s: timeouts.")
-        )
+    reason = f"crashed trial that had reached the limit of {limit:g} s"
+    caveats += counts("timeouts", "Counted as timeouts", {reason: int(stopped.sum())})
     return np.where(stopped, np.int8(Status.TIMEOUT), statuses)
 
 
@@ -308,9 +307,8 @@ def _at_budget(column: list[Any], ended: BoolArray, caveats: list[Caveat]) -> Bo
     if used.size == 0:
         return np.ones(budgets.size, dtype=np.bool_)
     highest: BoolArray = budgets == used[-1]
-    if below := int((ended & ~highest).sum()):
-        sentence = f"Left out: {counted(below, 'trial')} below the highest budget, {used[-1]:g}."
-        caveats.append(Caveat("left out", sentence))
+    reason = f"trial below the highest budget, {used[-1]:g}"
+    caveats += counts("left out", "Left out", {reason: int((ended & ~highest).sum())})
     return highest
 
 
@@ -347,21 +345,8 @@ def _limit(scenario: Mapping[str, Any], name: str) -> float | None:
     return limit if 0 < limit < np.inf else None
 
 
-def _means(names: Sequence[str], charged: Charged) -> dict[str, float]:
-    """The plain mean cost of each configuration."""
-    sums: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for name, cost in zip(names, charged.costs.tolist(), strict=True):
-        if cost == cost:
-            sums[name] = sums.get(name, 0.0) + cost
-            counts[name] = counts.get(name, 0) + 1
-    return {name: total / counts[name] for name, total in sums.items()}
-
-
-def _incumbents(
-    folder: Path, means: Mapping[str, float], caveats: list[Caveat]
-) -> tuple[tuple[Step, ...], str | None]:
-    """The incumbents over time, and the last."""
+def _with_incumbents(log: Log, folder: Path, means: Mapping[str, float]) -> Log:
+    """The log with the incumbents over time, and the last."""
 
     def best(numbers: Any) -> list[str]:
         # Of several objectives, SMAC's incumbents are a front in no particular order.
@@ -375,14 +360,14 @@ def _incumbents(
             runs = trial if type(trial) is int and trial >= 0 else None
             steps.append(Step(runs, names[0]))
             front = len(names)
+    last, caveats = best(intensifier.get("incumbent_ids")), log.caveats
     if front > 1:
         sentence = (
             f"SMAC3 kept {front:,} incumbents, which trade its objectives off: the one with the "
             "lowest mean cost counts as its winner."
         )
-        caveats.append(Caveat("front", sentence))
-    last = best(intensifier.get("incumbent_ids"))
-    return tuple(steps), last[0] if last else None
+        caveats = (*caveats, Caveat("front", sentence))
+    return log.replace(steps=tuple(steps), incumbent=last[0] if last else None, caveats=caveats)
 
 
 def _default(

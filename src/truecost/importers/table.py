@@ -1,23 +1,14 @@
 """Long tables, a row for every run: csv, packed or not, parquet, or a data frame of pandas."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.arrays import BoolArray, FloatArray
+from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError, counted
 from truecost.importers.frame import Table, numbers, take, texts, wholes, words
-from truecost.importers.recorded import (
-    Charged,
-    charge,
-    coded,
-    lay_out,
-    left_out,
-    statuses_of,
-    turned,
-)
+from truecost.importers.recorded import Recorded, coded, counts, log_of, statuses_of
 from truecost.importers.roles import (
     NEEDED,
     SCORES,
@@ -71,10 +62,25 @@ def missing_roles(table: Table, reading: Reading) -> InputError:
     )
 
 
-def read(table: Table, roles: Mapping[str, str], reading: Reading, name: str) -> Log:
-    """The runs in a table; `name` is that of the only configuration, where no column says which."""
+def read(
+    table: Table,
+    roles: Mapping[str, str],
+    reading: Reading,
+    name: str = "",
+    *,
+    strict: bool = False,
+) -> Log:
+    """The runs in a table; `name` is that of the only configuration, where no column says which.
+
+    Where it is `strict`, a value that may stand for "not solved" is refused.
+    """
     cost = roles["cost"]
-    check_direction(cost, reading.maximise)
+    # The worst configuration would win.
+    if reading.maximise is None and SCORES & words_of(cost):
+        raise InputError(
+            f"The column {cost!r:.60} looks like a score. Give --maximise if larger is better, "
+            "--no-maximise if smaller is."
+        )
     renamed = [f"{theirs} is the {role}" for role, theirs in roles.items() if theirs != role]
     caveats = [Caveat("columns", f"Columns: {', '.join(renamed)}.")] if renamed else []
     values = numbers(table[cost], cost)
@@ -86,28 +92,49 @@ def read(table: Table, roles: Mapping[str, str], reading: Reading, name: str) ->
         )
     empty = np.isnan(values) & (statuses == NO_STATUS) & ~unfinished
     if empty.any() and "status" not in roles:
-        caveats.append(_timeouts(empty, reading))
+        if reading.cutoff is None:
+            row = int(np.argmax(empty))
+            where = [words(table[roles[role]])[row] or "" for role in NEEDED[:2] if role in roles]
+            raise InputError(
+                f"{int(empty.sum()):,} of {counted(empty.size, 'run')} have no cost, the first is "
+                f"{' on '.join(where):.120}. If they timed out, give the cutoff in seconds: "
+                "--cutoff. If they were never made, leave them out of a table with a row for every "
+                "run."
+            )
+        without = {"run without a cost": int(empty.sum())}
+        caveats += counts("timeouts", "Counted as timeouts", without)
         statuses[empty] = Status.TIMEOUT
         empty[:] = False
     keep = ~(empty | unfinished)
     if not keep.any():
         raise InputError("No row has a cost. Give at least one run.")
-    omitted = {"run not ended": int(unfinished.sum()), "run without a cost": int(empty.sum())}
+    omitted = {"run not ended": int(unfinished.sum()), "run with an empty row": int(empty.sum())}
     table, values, statuses = take(table, keep), values[keep], statuses[keep]
     if "status" not in roles:
-        caveats += _hint(values, reading)
-    ends = reading
-    if reading.maximise:
-        values, ends, notes = turned(values, reading, "score" if cost == "cost" else cost)
-        caveats += notes
-    charged = charge(values, statuses, ends)
-    log, notes = laid_out(table, roles, charged, name)
-    caveats += notes
-    return replace(
-        log,
-        maximised=bool(reading.maximise),
-        caveats=(*caveats, *left_out(omitted), *charged.caveats),
+        caveats += _marked(values, reading, strict=strict)
+    columns = {
+        role: wholes(table[roles[role]], roles[role]) for role in ("run", "seed") if role in roles
+    }
+    names = [
+        coded(texts(table[roles[role]], roles[role]) if role in roles else [name] * values.size)
+        for role in NEEDED[:2]
+    ]
+    if again := _repeated(names, columns):
+        key = "row repeating the configuration, instance and seed of another"
+        key = key if columns else key.replace(", instance and seed", " and instance")
+        caveats += counts("repeated", "Counted as further runs, in order", {key: again})
+        columns = {}
+    recorded = Recorded(
+        configurations=names[0],
+        instances=names[1],
+        values=values,
+        statuses=statuses,
+        runs=columns.get("run"),
+        seeds=columns.get("seed"),
+        families=_families(names[1], table, roles.get("family")),
+        score="" if not reading.maximise else "score" if cost == "cost" else cost,
     )
+    return log_of(recorded, reading, omitted=omitted, caveats=caveats)
 
 
 def _statuses(
@@ -116,110 +143,51 @@ def _statuses(
     """How runs ended, which have not, and what was assumed."""
     if "status" not in roles:
         return np.full(size, NO_STATUS, dtype=np.int8), np.zeros(size, dtype=np.bool_), []
-    column, caveats = words(table[roles["status"]]), []
+    column, unsolved = words(table[roles["status"]]), 0
     if plain_name(roles["status"]) in ("solved", "success"):
         column = [SOLVED.get(word.strip().lower(), word) if word else word for word in column]
-        if unsolved := column.count("timeout"):
-            runs = counted(unsolved, "run")
-            verb = "was not solved and counts as a timeout"
-            if unsolved > 1:
-                verb = "were not solved and count as timeouts"
-            caveats.append(Caveat("timeouts", f"{runs} {verb}."))
+        unsolved = column.count("timeout")
     try:
-        return *statuses_of(column), caveats
+        statuses, unfinished = statuses_of(column)
     except InputError as error:
         raise InputError(
             f"{error} If {roles['status']:.60} is no status: --columns status=."
         ) from None
+    key = "run not solved"
+    return statuses, unfinished, counts("timeouts", "Counted as timeouts", {key: unsolved})
 
 
-def laid_out(
-    table: Table, roles: Mapping[str, str], charged: Charged, name: str
-) -> tuple[Log, list[Caveat]]:
-    """The log of runs whose costs are settled, and what was assumed of where they stand."""
-    size = charged.costs.size
-    who = (
-        texts(table[roles["configuration"]], roles["configuration"])
-        if "configuration" in roles
-        else [name] * size
-    )
-    what = texts(table[roles["instance"]], roles["instance"])
-    keys = {
-        role: wholes(table[roles[role]], roles[role]) for role in ("run", "seed") if role in roles
-    }
-    caveats = []
-    configurations, instances = coded(who), coded(what)
-    if "run" not in keys:
-        cells = configurations[1] * len(instances[0]) + instances[1]
-        if "seed" in keys:
-            seeds, places = np.unique(keys["seed"], return_inverse=True)
-            cells = cells * seeds.size + places
-        if again := size - np.unique(cells).size:
-            named = "configuration, instance and seed" if keys else "configuration and instance"
-            sentence = (
-                f"{counted(again, 'row')} repeat a {named} of another: they count as "
-                "further runs, in the order of the table."
-            )
-            caveats.append(Caveat("repeated", sentence))
-            keys = {}
-    families = None
-    if "family" in roles:
-        families = _families(what, words(table[roles["family"]]), roles["family"])
-    matrix = lay_out(
-        configurations,
-        instances,
-        charged,
-        run=keys.get("run"),
-        seed=keys.get("seed"),
-        families=families,
-    )
-    return Log(runs=matrix, cost_unit=charged.unit), caveats
+def _repeated(names: list[tuple[list[str], IntArray]], columns: Mapping[str, IntArray]) -> int:
+    """How many rows repeat another, where they have no numbers."""
+    if "run" in columns:
+        return 0
+    (_, i), (instances, j) = names
+    cells = i * len(instances) + j
+    if "seed" in columns:
+        seeds, places = np.unique(columns["seed"], return_inverse=True)
+        cells = cells * seeds.size + places
+    return int(cells.size - np.unique(cells).size)
 
 
-def _families(instances: list[str], labels: list[str | None], column: str) -> dict[str, str]:
+def _families(
+    instances: tuple[list[str], IntArray], table: Table, column: str | None
+) -> dict[str, str] | None:
     """The family of each instance."""
+    if column is None:
+        return None
+    names, places = instances
     families: dict[str, str] = {}
-    for instance, label in zip(instances, labels, strict=True):
-        if not label or families.setdefault(instance, label) != label:
+    for place, label in zip(places.tolist(), words(table[column]), strict=True):
+        if not label or families.setdefault(names[place], label) != label:
             problem = "several families" if label else "no family"
             raise InputError(
-                f"Instance {instance!r:.60} has {problem} in the column {column!r:.60}. Give it "
-                "one, or say that the column is none: --columns family=."
+                f"Instance {names[place]!r:.60} has {problem} in the column {column!r:.60}. Give "
+                "it one, or say that the column is none: --columns family=."
             )
     return families
 
 
-def _timeouts(empty: BoolArray, reading: Reading) -> Caveat:
-    """A caveat on rows without a cost, which are timeouts where there is a cutoff."""
-    number = int(empty.sum())
-    if reading.cutoff is None:
-        raise InputError(
-            f"{number:,} of {counted(empty.size, 'row')} {'has' if number == 1 else 'have'} no "
-            f"cost, the first is row {np.argmax(empty) + 1}. If these runs timed out, give the "
-            "cutoff in seconds: --cutoff. If they were never made, remove the rows."
-        )
-    verb = "has no cost and counts as a timeout"
-    if number > 1:
-        verb = "have no cost and count as timeouts"
-    return Caveat("timeouts", f"{counted(number, 'run')} {verb}.")
-
-
-def check_direction(column: str, maximise: bool | None) -> None:
-    """Refuse a score that nobody said to maximise: the worst configuration would win."""
-    if maximise is None and SCORES & words_of(column):
-        raise InputError(
-            f"The column {column!r:.60} looks like a score. Give --maximise if larger is better, "
-            "--no-maximise if smaller is."
-        )
-
-
-def is_settled(reading: Reading) -> bool:
-    """Whether the caller has said what costs mean."""
-    said = (reading.cutoff, reading.par, reading.low, reading.high, reading.maximise)
-    return any(value is not None for value in said)
-
-
-def mark_of(values: FloatArray) -> tuple[float, int] | None:
+def _mark_of(values: FloatArray) -> tuple[float, int] | None:
     """A value that may stand for "not solved", and how many runs have it."""
     known = values[np.isfinite(values)]
     if known.size < MARKED_RUNS:
@@ -236,13 +204,21 @@ def mark_of(values: FloatArray) -> tuple[float, int] | None:
     return (float(different[-1]), count) if apart else None
 
 
-def _hint(values: FloatArray, reading: Reading) -> list[Caveat]:
-    """A caveat on a value that may stand for "not solved"."""
-    mark = None if is_settled(reading) else mark_of(values)
+def _marked(values: FloatArray, reading: Reading, *, strict: bool) -> list[Caveat]:
+    """A caveat on a value that may stand for "not solved", where nobody says what costs mean."""
+    said = (reading.cutoff, reading.par, reading.low, reading.high, reading.maximise)
+    mark = _mark_of(values) if said == (None,) * len(said) else None
     if mark is None:
         return []
-    sentence = (
-        f"{counted(mark[1], 'run')} cost {mark[0]:g}. If these were not solved, give --cutoff (and "
-        "--par)."
-    )
-    return [Caveat("unsolved", sentence)]
+    value, number = mark
+    sentence = f"{counted(number, 'run')} cost{'s' if number == 1 else ''} {value:g}."
+    if value < 0:
+        way, end = "leave these cells empty and give --cutoff", "--low"
+    else:
+        way, end = f"give --cutoff {value:g} --par 1, or --cutoff {value / 2:g} --par 2", "--high"
+    if strict:
+        raise InputError(
+            f"{sentence} If that means not solved, {way}. If it is a cost like others, give {end} "
+            f"{value:g}."
+        )
+    return [Caveat("unsolved", f"{sentence} If that means not solved, {way}.")]

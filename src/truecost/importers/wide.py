@@ -4,14 +4,14 @@ publish them; or a row for each configuration, where the first column is called 
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray
-from truecost.errors import InputError, counted
+from truecost.errors import InputError
+from truecost.importers import table as long_table
 from truecost.importers.frame import Column, Table, is_numeric, numbers, texts, words
-from truecost.importers.recorded import charge, turned
 from truecost.importers.roles import (
     NEEDED,
     SYNONYMS,
@@ -19,10 +19,9 @@ from truecost.importers.roles import (
     plain_name,
     roles_by_name,
 )
-from truecost.importers.table import is_settled, laid_out, mark_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
-from truecost.runs import NO_STATUS, Caveat, Status
+from truecost.runs import Caveat
 
 # A cell without a number: the run was not solved.
 MISSING = frozenset({
@@ -87,27 +86,14 @@ def read(table: Table, reading: Reading) -> Log:
         caveats.append(Caveat("left out", f"Left out, as no costs: {listed(others)}."))
     # Rows × columns, one after the other.
     cells = np.column_stack([_cells(table[name], name)[keep] for name in columns])
-    values = cells.T.ravel()
     sides = ([name for name in columns for _ in names], names * len(columns))
     who, what = (sides[1], sides[0]) if turned_round else sides
-    long: Table = {"configuration": who, "instance": what}  # type: ignore[dict-item]
+    long: dict[str, Any] = {"configuration": who, "instance": what, "cost": cells.T.ravel()}
     for role, name in about.items():
         column = words(table[name])
         long[role] = [column[row] for row in keep] * len(columns)
-    statuses = _unsolved(values, who, what, reading)
-    ends = reading
-    if reading.maximise:
-        values, ends, notes = turned(values, reading, "score")
-        caveats += notes
-    charged = charge(values, statuses, ends)
-    log, notes = laid_out(long, {name: name for name in long}, charged, "")
-    return Log(
-        runs=log.runs,
-        tool="wide table",
-        cost_unit=charged.unit,
-        maximised=bool(reading.maximise),
-        caveats=(*caveats, *notes, *charged.caveats),
-    )
+    log = long_table.read(long, {name: name for name in long}, reading, strict=True)
+    return log.replace(tool="wide table", caveats=(*caveats, *log.caveats))
 
 
 def _key(table: Table, reading: Reading) -> str | None:
@@ -203,39 +189,3 @@ def _cells(column: Column, name: str) -> FloatArray:
         cells = [(cell or "").strip() for cell in column]
         values = numbers(["" if cell.lower() in MISSING else cell for cell in cells], name)
     return np.where(np.isposinf(values), np.nan, values)
-
-
-def _unsolved(
-    values: FloatArray, who: Sequence[str], what: Sequence[str], reading: Reading
-) -> NDArray[np.int8]:
-    """How runs ended; refuses where a value or an empty cell may stand for "not solved" and nobody
-    has said so.
-    """
-    empty = np.isnan(values)
-    if empty.all():
-        raise InputError("No cell has a number. Give at least one cost.")
-    statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
-    if empty.any() and reading.cutoff is None:
-        cell = int(np.argmax(empty))
-        raise InputError(
-            f"{int(empty.sum()):,} of {counted(values.size, 'cell')} "
-            f"{'has' if empty.sum() == 1 else 'have'} no number, the first is {who[cell]:.60} on "
-            f"{what[cell]:.60}. If these runs timed out, give the cutoff in seconds: --cutoff. If "
-            "they were never made, write a table with a row for every run."
-        )
-    statuses[empty] = Status.TIMEOUT
-    mark = None if is_settled(reading) else mark_of(values)
-    if mark is not None and mark[0] >= 0:
-        raise InputError(
-            f"{counted(mark[1], 'cell')} have the value {mark[0]:g}. If these runs were not "
-            f"solved, give the cutoff and the penalty: --cutoff {mark[0]:g} --par 1, or "
-            f"--cutoff {mark[0] / 2:g} --par 2. If {mark[0]:g} is a cost like others, give "
-            f"--high {mark[0]:g}."
-        )
-    if mark is not None:
-        raise InputError(
-            f"{counted(mark[1], 'cell')} {'has' if mark[1] == 1 else 'have'} the value "
-            f"{mark[0]:g}. If these runs were not solved, leave the cells empty and give --cutoff. "
-            f"If {mark[0]:g} is a cost like others, give --low {mark[0]:g}."
-        )
-    return statuses
