@@ -70,6 +70,9 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
         condition = evidence.condition or alike
         evidence = replace(evidence, condition=condition)
     statements, same, ladder = _judged(log, question, evidence, winner, rival)
+    # A validation of its own has no training runs but its test.
+    if same is not None and same.source == "test" and log.runs is not log.test:
+        same = _with_training(same, log)
     grade = _grade(statements, same)
     best = _best_set(evidence, question)
     return Assessment(
@@ -160,6 +163,18 @@ def _judged(
     statements = tuple(dict.fromkeys([*first, *others, *alone]))
     ladder = None if ranges is None else ladder_of(pair, ranges, difference)
     return statements, same_instances(pair, difference, wins), ladder
+
+
+def _with_training(same: SameInstances, log: Log) -> SameInstances:
+    """The comparison with the difference in training beside it, where both were run there."""
+    pair = (same.winner, same.default)
+    if not set(pair) <= set(log.runs.configurations):
+        return same
+    ours, theirs = known_means(log.runs.select(configurations=pair).charged)
+    gaps = (ours - theirs)[~np.isnan(ours - theirs)]
+    if not gaps.size:
+        return same
+    return replace(same, training_instances=gaps.size, training_difference=float(gaps.mean()))
 
 
 def _described(

@@ -114,6 +114,9 @@ class SameInstances:
         not running times or there is no such pair.
     positive
         Whether no cost can be negative, so that per cent mean something.
+    training_instances, training_difference
+        Where these are test runs: on how many training instances both were run, too, and the
+        difference of their means there, which tuning flatters; None where there are none.
     """
 
     winner: str
@@ -135,6 +138,8 @@ class SameInstances:
     solved_neither: int | None = None
     time_ratio: float | None = None
     positive: bool = True
+    training_instances: int = 0
+    training_difference: float | None = None
 
     @property
     def runs(self) -> int:
@@ -299,14 +304,15 @@ class Assessment:
         return pd.DataFrame([plain(one) for one in self.statements])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the runs, ready for JSON: non-finite numbers are None, an infinite penalty
-        is "inf".
+        """Everything but the runs, and the verdict in words, ready for JSON: non-finite numbers are
+        None, an infinite penalty is "inf".
         """
         return {
             "schema": SCHEMA,
             "grade": self.grade,
             "green": self.green,
             "exit_code": self.exit_code,
+            "verdict": import_module("truecost.show.verdict").to_dict(self),
             **plain(replace(self, log=self._log_of_two())),
         }
 
