@@ -76,6 +76,8 @@ class Log:
         What made the runs: "irace 4.4.0", "SMAC3 2.4.1", "truecost configure", "table".
     path
         Where the log is, as the user typed it; for printed commands.
+    scenario
+        The file that says how the solver is run, where a journal names one; for printed commands.
     reading
         The options it was read with; for printed commands.
     default, incumbent
@@ -103,6 +105,7 @@ class Log:
     test: CostMatrix | None = None
     tool: str = "table"
     path: str = ""
+    scenario: str = ""
     reading: Reading = field(default_factory=Reading)
     default: str | None = None
     incumbent: str | None = None
