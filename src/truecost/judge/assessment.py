@@ -138,7 +138,7 @@ class SameInstances:
     solved_neither: int | None = None
     time_ratio: float | None = None
     positive: bool = True
-    training_instances: int = 0
+    training_instances: int | None = None
     training_difference: float | None = None
 
     @property
