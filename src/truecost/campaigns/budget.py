@@ -49,6 +49,11 @@ class Budget:
             return cls(amount=float(match[1]) * SECONDS[match[2]], unit="seconds")
         return cls(amount=float(match[1]), unit="runs")
 
+    @property
+    def text(self) -> str:
+        """As `of` reads it."""
+        return f"{self.amount:.0f}{'runs' if self.unit == 'runs' else 's'}"
+
     def __str__(self) -> str:
         if self.unit == "runs":
             return f"{self.amount:,.0f} run{'s' if self.amount > 1 else ''}"

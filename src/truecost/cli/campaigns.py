@@ -16,6 +16,7 @@ from truecost.cli.progress import campaign_note, progress
 from truecost.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
+    from truecost.campaigns.budget import Budget
     from truecost.campaigns.campaign import Execution, Progress
     from truecost.running.scenario import Scenario
 
@@ -75,6 +76,16 @@ def _stopped_by_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def typed(budget: "Budget | None" = None) -> str:
+    """The command as it was typed; with another budget."""
+    words = sys.argv[1:]
+    if budget is not None:
+        place = next((i for i, word in enumerate(words) if word.startswith("--budget")), len(words))
+        rest = place + (1 if "=" in "".join(words[place : place + 1]) else 2)
+        words = [*words[:place], "--budget", budget.text, *words[rest:]]
+    return shlex.join(["truecost", *words])
+
+
 @contextmanager
 def execution(
     *,
@@ -89,7 +100,7 @@ def execution(
 
     After Ctrl-C, SIGTERM or SIGHUP the line that continues is printed as it was typed.
     """
-    line = shlex.join(["truecost", *sys.argv[1:]])
+    line = typed()
     try:
         with _stopped_by_signals(), progress("runs", quiet=quiet) as meter:
 

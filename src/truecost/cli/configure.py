@@ -1,11 +1,12 @@
 """`truecost configure`: search for a better configuration, and test it on held-out instances."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.campaigns import execution, journal_path, read_scenario
+from truecost.cli.campaigns import execution, journal_path, read_scenario, typed
 from truecost.cli.options import (
     All,
     Budget,
@@ -60,6 +61,7 @@ def command(
     """
     from truecost.campaigns.configure import configure
     from truecost.cli.terminal import print_assessment
+    from truecost.show.next_steps import next_steps
     from truecost.show.summaries import search_summary
 
     read = read_scenario(scenario, quiet)
@@ -86,7 +88,12 @@ def command(
         return
     print_text(search_summary(configured))
     print_text("")
-    print_assessment(configured.assessment, everything=all_)
+    steps = next_steps(configured.assessment)
+    if configured.assessment.grade != "better":
+        # The search goes on where it ended, and tests a new winner with its share of δ.
+        larger = replace(configured.budget, amount=2 * configured.budget.amount)
+        steps = (*steps[:1], typed(larger))
+    print_assessment(configured.assessment, everything=all_, steps=steps)
 
 
 def _starts(path: Path, scenario: "Scenario") -> Any:

@@ -13,7 +13,7 @@ from dataclasses import astuple
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -60,14 +60,9 @@ class Event(NamedTuple):
 class Journal:
     """An open journal; `Journal.read` and `Journal.write` open one. A context manager.
 
-    Attributes
-    ----------
-    path, kind
-        The file, and the command that made it: "gather", "configure" or "validate".
-    question
-        What was asked: the scenario's fingerprint and the settings that must stay.
-    set_aside
-        Where an earlier, unusable attempt was moved when this journal was opened.
+    `kind` is the command that made it, `question` what was asked: the scenario's fingerprint and
+    the settings that must stay. `set_aside` is where an earlier, unusable attempt was moved when
+    this journal was opened.
 
     Examples
     --------
@@ -117,14 +112,9 @@ class Journal:
     ) -> "Journal":
         """Open a journal for writing, or begin one.
 
-        Parameters
-        ----------
-        scenario, kind, settings
-            What is asked: `settings` are JSON values that must stay (without budget, workers, pool
-            and added instances). An existing journal must have been asked the same.
-        start_over
-            Whether an attempt whose first runs all failed is moved aside, since the scenario is
-            taken to be mended.
+        `settings` are JSON values that must stay (without budget, workers, pool and added
+        instances); an existing journal must have been asked the same. `start_over`: an attempt
+        whose first runs all failed is moved aside, since the scenario is taken to be mended.
         """
         path = Path(path)
         connection, lock, begun = store.open_writing(path)
@@ -143,7 +133,7 @@ class Journal:
         with self._damage():
             self.kind = json.loads(self.noted("kind") or "null")
             self.question = json.loads(self.noted("question") or "{}")
-            if self.kind not in store.KINDS:
+            if self.kind not in get_args(Kind):
                 raise ValueError("it says nothing of the command that made it")
             self._rows = self._number("SELECT coalesce(max(id), 0) FROM runs")
             self._events = self._number("SELECT coalesce(max(id), 0) FROM events")
@@ -159,21 +149,25 @@ class Journal:
                     f"{self.path}: this journal was created by `{self.kind}`. Name another."
                 )
         now = question.record(scenario.fingerprint(), settings, self.question)
-        metric = scenario.metric.model_dump_json()
+        current = {
+            "scenario": str(scenario.path),
+            "metric": scenario.metric.model_dump_json(),
+        }
         # Before the first run nothing can be mixed: the scenario may be mended.
         if not begun or (now != self.question and not self._has_runs()):
             with self._transaction():
                 store.empty(self._connection)
                 store.create(self._connection)
                 self._put("kind", json.dumps(kind))
-                self._put("scenario", scenario.name)
                 self._put("question", json.dumps(now))
-                self._put("metric", metric)
+                for key, value in current.items():
+                    self._put(key, value)
             self.kind, self.question, self._events, self._rows = kind, now, 0, 0
             return
         question.refuse_changes(self.path, self.question, now)
-        if metric != self.noted("metric"):
-            self.note("metric", metric)
+        for key, value in current.items():
+            if value != self.noted(key):
+                self.note(key, value)
 
     def _is_unusable(self) -> bool:
         """Whether the campaign was stopped by its first runs, and no run followed."""
@@ -355,10 +349,6 @@ class Journal:
             row = self._connection.execute(query, (key,)).fetchone()
         return None if row is None else row[0]
 
-    def scenario(self) -> str:
-        """The name of the scenario."""
-        return str(self.noted("scenario"))
-
     def settings(self) -> dict[str, Any]:
         """The settings the campaign was begun with."""
         return dict(self.question.get("settings", {}))
@@ -378,12 +368,6 @@ class Journal:
         with self._damage():
             rows = self._connection.execute("SELECT name, extras FROM instances ORDER BY id")
             return {name: dict(json.loads(extras)) for name, extras in rows.fetchall()}
-
-    def families(self, instances: Sequence[str]) -> list[str] | None:
-        """The family of each instance, where all have one."""
-        extras = self.instances()
-        families = [str(extras.get(name, {}).get(FAMILY, "")) for name in instances]
-        return families if all(families) else None
 
     def machines(self) -> list[Machine]:
         """Where runs were made; `RunTable.machine` counts them from 1."""
@@ -445,8 +429,9 @@ class Journal:
             matrix = cost_matrix(
                 table, keep, self.metric() if metric is None else metric, configurations, instances
             )
-        families = self.families(matrix.instances)
-        return matrix if families is None else matrix.replace(families=families)
+        extras = self.instances()
+        families = [extras[name].get(FAMILY) for name in matrix.instances]
+        return matrix.replace(families=families) if all(families) else matrix
 
     def log(self, *, par: float | None = None, cutoff: float | None = None) -> "Log":
         """Runs, plans and parameters as importers give them, for `judge.assess`."""

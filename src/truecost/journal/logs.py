@@ -37,9 +37,19 @@ def log_of(journal: "Journal", metric: "Metric") -> Log:
     return replace(
         log,
         path=str(journal.path),
+        scenario=_scenario(journal),
         cost_unit=f"PAR{metric.factor:g} s" if metric.timed else "",
         caveats=(*log.caveats, *_caveats(journal, metric, table)),
     )
+
+
+def _scenario(journal: "Journal") -> str:
+    """The scenario's file as one would type it here; empty where it is not there."""
+    path = Path(journal.noted("scenario") or "")
+    if not path.is_file():
+        return ""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _gathered(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
@@ -168,6 +178,13 @@ def _caveats(journal: "Journal", metric: "Metric", table: "RunTable") -> list[Ca
     machines = journal.machines()
     used = [machines[place - 1] for place in np.unique(table.machine).tolist()]
     caveats = []
+    stops = [event.data for event in journal.events(STOP)]
+    if stops and stops[-1]["why"] == "forecast":
+        sentence = (
+            f"The test stopped early, after {stops[-1]['units']} units: the rest of its budget had "
+            "a chance below 1 % to prove the winner better."
+        )
+        caveats.append(Caveat("given-up", sentence))
     if metric.timed and len(models := sorted({machine.cpu for machine in used})) > 1:
         caveats.append(
             Caveat("machines", f"Runs were made on different processors ({'; '.join(models)}).")

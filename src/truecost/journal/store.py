@@ -7,7 +7,7 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from truecost.errors import InputError
 from truecost.runs import Status
@@ -20,36 +20,33 @@ Kind = Literal["gather", "configure", "validate"]
 LOCKED_BYTE = 2**62
 # Events say what was decided: plans, tests, proposals, eliminations, budgets and ends; `after` is
 # the number of rows in runs when they were recorded. Aborted runs are made again.
-SCHEMA = f"""
-CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE configurations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    "values" TEXT NOT NULL);
-CREATE TABLE instances (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
-    extras TEXT NOT NULL);
-CREATE TABLE machines (id INTEGER PRIMARY KEY, host TEXT, cpu TEXT, system TEXT, solver TEXT,
-    truecost TEXT, UNIQUE (host, cpu, system, solver, truecost));
-CREATE TABLE runs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL,
+_FINAL = "SELECT RAISE(ABORT, 'a journal is append-only'); END"
+SCHEMA = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL)",
+    """CREATE TABLE configurations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    "values" TEXT NOT NULL)""",
+    """CREATE TABLE instances (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL, extras TEXT NOT NULL)""",
+    """CREATE TABLE machines (id INTEGER PRIMARY KEY, host TEXT, cpu TEXT, system TEXT, solver TEXT,
+    truecost TEXT, UNIQUE (host, cpu, system, solver, truecost))""",
+    """CREATE TABLE runs (id INTEGER PRIMARY KEY, configuration INTEGER NOT NULL,
     instance INTEGER NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL, cap REAL,
     status INTEGER NOT NULL, cpu REAL NOT NULL, wall REAL NOT NULL, memory INTEGER NOT NULL,
     exit_code INTEGER, time REAL, value REAL, detail TEXT NOT NULL, machine INTEGER NOT NULL,
-    ended TEXT NOT NULL);
-CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number)
-    WHERE status <> {int(Status.ABORTED)};
-CREATE TABLE outputs (run INTEGER PRIMARY KEY, command TEXT NOT NULL, stdout BLOB NOT NULL,
-    stderr BLOB NOT NULL);
-CREATE TABLE events (id INTEGER PRIMARY KEY, after INTEGER NOT NULL, kind TEXT NOT NULL,
-    data TEXT NOT NULL);
-CREATE TRIGGER runs_stay BEFORE DELETE ON runs
-    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
-CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs
-    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
-CREATE TRIGGER events_stay BEFORE DELETE ON events
-    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
-CREATE TRIGGER events_are_final BEFORE UPDATE ON events
-    BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
+    ended TEXT NOT NULL)""",
+    f"""CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number)
+    WHERE status <> {int(Status.ABORTED)}""",
+    """CREATE TABLE outputs (run INTEGER PRIMARY KEY, command TEXT NOT NULL, stdout BLOB NOT NULL,
+    stderr BLOB NOT NULL)""",
+    """CREATE TABLE events (id INTEGER PRIMARY KEY, after INTEGER NOT NULL, kind TEXT NOT NULL,
+    data TEXT NOT NULL)""",
+    f"CREATE TRIGGER runs_stay BEFORE DELETE ON runs BEGIN {_FINAL}",
+    f"CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs BEGIN {_FINAL}",
+    f"CREATE TRIGGER events_stay BEFORE DELETE ON events BEGIN {_FINAL}",
+    f"CREATE TRIGGER events_are_final BEFORE UPDATE ON events BEGIN {_FINAL}",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
@@ -116,7 +113,8 @@ def open_writing(path: Path) -> tuple[sqlite3.Connection, int, bool]:
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables; inside a transaction."""
-    for statement in _statements(SCHEMA):
+    # executescript would end the transaction they belong to.
+    for statement in SCHEMA:
         connection.execute(statement)
 
 
@@ -222,16 +220,6 @@ def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
     return {(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows}
 
 
-def _statements(script: str) -> Iterator[str]:
-    # executescript would end the transaction they belong to.
-    waiting = ""
-    for line in script.strip().splitlines():
-        waiting += line + "\n"
-        if sqlite3.complete_statement(waiting):
-            yield waiting
-            waiting = ""
-
-
 def _hold(handle: int, path: Path) -> None:
     """Lock an opened journal until it is closed; refuse one that somebody else writes to."""
     # The lock belongs to this opened file, not to the process: closing SQLite's does not undo it.
@@ -250,6 +238,3 @@ def _hold(handle: int, path: Path) -> None:
         raise InputError(
             f"{path}: cannot be locked ({error.strerror}). Put the journal on a local disk."
         ) from error
-
-
-KINDS: tuple[str, ...] = get_args(Kind)

@@ -1,7 +1,7 @@
 """What to type next: at most two commands that run as printed.
 
-Campaigns know their scenario and print the command that continues them; what stands here is for
-logs that were read.
+A test that has instances left is continued in its journal; otherwise `plan` says how many are
+needed.
 """
 
 import shlex
@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
+    from truecost.matrix.log import Log
 
 
 def next_steps(assessment: "Assessment") -> tuple[str, ...]:
@@ -24,6 +27,8 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
         or assessment.default in (None, assessment.winner)
     ):
         return ()
+    if (continued := _continued(log)) is not None:
+        return (continued,)
     runs = [log.path, *replace(log.reading, test=None).options_that_differ()]
     asked = replace(question, basis=None, candidates=None).options_that_differ()
     plan = f"truecost plan {shlex.join([*runs, *asked])}"
@@ -35,3 +40,20 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"
     read = [log.path, *log.reading.options_that_differ(), "--out", folder]
     return (f"truecost scenario from-log {shlex.join(read)}",)
+
+
+def _continued(log: "Log") -> str | None:
+    """The command that runs what is left of a test; None where nothing is, or no hope."""
+    plan = log.test_plan
+    if plan is None or not log.scenario or any(one.code == "given-up" for one in log.caveats):
+        return None
+    sides = [name for name in (*plan.candidates, log.default) if name is not None]
+    done = 0
+    if log.test is not None and set(sides) <= set(log.test.configurations):
+        tested = log.test.select(configurations=sides)
+        done = int(np.isfinite(tested.costs[:, :, 0]).all(axis=0).sum())
+    if done >= len(plan.order):
+        return None
+    whole = f"{len(plan.order) * len(sides)}runs"
+    words = ["truecost", "validate", log.path, "--scenario", log.scenario, "--budget", whole]
+    return shlex.join(words)
