@@ -114,7 +114,7 @@ TRAINING: Final[dict[str, str]] = {
     "list": "Training flattered {winner} by {error} (over-tuning).",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
-    "search": "On the {instances} training instances of both the difference was {difference}; "
+    "search": "On the {instances} that both were run on, the difference was {difference}; "
     "tuning favours {winner} there.",
     "tuned": "Tuning favours {winner} here: it was chosen for these runs.",
 }

@@ -4,9 +4,9 @@ Every sentence is written once, as a whole, in `sentences`. What qualifies a res
 line of its own.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from truecost.errors import Refusal, counted
 from truecost.show import sentences
@@ -93,6 +93,13 @@ def text(assessment: "Assessment") -> str:
     from truecost.show.terminal import screen
 
     return screen(assessment)
+
+
+def to_dict(assessment: "Assessment", names: Names = NAMES) -> dict[str, Any]:
+    """Return the verdict as JSON has it: what the first screen shows."""
+    from truecost.show.next_steps import next_steps
+
+    return {**asdict(block(assessment, names)), "next": next_steps(assessment)}
 
 
 def markdown_block(assessment: "Assessment", names: Names = NAMES) -> str:
@@ -358,32 +365,16 @@ def _training(assessment: "Assessment", names: Names) -> str:
     if selection is not None and selection.earlier is not None and selection.earlier.proven:
         earlier = label(selection.earlier.configuration)
         return sentences.TRAINING["earlier"].format(earlier=earlier, **fields)
-    if same is not None and same.source == "test" and (common := _common_training(assessment)):
-        instances, difference = common
-        text = f"{signed(number(difference))}{unit_of(assessment)}"
+    if same is not None and same.training_difference is not None:
         return sentences.TRAINING["search"].format(
-            instances=f"{instances:,}", difference=text, **fields
+            instances=counted(same.training_instances or 0, "training instance"),
+            difference=f"{signed(number(same.training_difference))}{unit_of(assessment)}",
+            **fields,
         )
     if selection is None or not over_tuned(assessment):
         return ""
     error = f"{number(selection.error or 0)}{unit_of(assessment)}"
     return sentences.TRAINING["list"].format(error=error, **fields)
-
-
-def _common_training(assessment: "Assessment") -> tuple[int, float] | None:
-    """Return on how many training instances both were run, and the difference of their means."""
-    import numpy as np
-
-    from truecost.show.figures.pairs import means
-
-    runs = assessment.log.runs
-    pair = (assessment.winner, assessment.default or "")
-    # A validation of its own has no training runs but its test.
-    if runs is assessment.log.test or not set(pair) <= set(runs.configurations):
-        return None
-    costs = means(runs.select(configurations=pair).charged)
-    both = costs[:, np.isfinite(costs).all(axis=0)]
-    return (both.shape[1], float((both[0] - both[1]).mean())) if both.size else None
 
 
 def _margin(assessment: "Assessment", names: Names) -> str:
