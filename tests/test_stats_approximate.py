@@ -76,16 +76,6 @@ def test_the_guard() -> None:
     assert probably([], discordant=None).direction == 0
 
 
-def test_a_list_shares_delta() -> None:
-    """The best of fifty would be called probably better as easily as one alone."""
-    x = np.random.default_rng(4).normal(-0.45, 1, 30)
-    alone, listed = (probably(x, discordant=None, candidates=m) for m in (1, 50))
-    assert alone.direction == -1
-    assert listed.direction == 0
-    assert listed.delta == pytest.approx(0.001)
-    assert listed.lower < alone.lower
-
-
 def test_the_interval_covers_hall_where_nothing_fails() -> None:
     """The interval shown would exclude 0 where Hall's does not."""
     x = np.random.default_rng(5).lognormal(0, 1.5, 40) - 1.2

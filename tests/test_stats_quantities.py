@@ -215,6 +215,8 @@ def test_looking_after_every_unit() -> None:
         assert one[:3] != every[:3]
         assert every.lower <= every.observed <= every.upper
     median = limits(q.median_speed_up(ours, theirs, TIMES), watched=True)
+    with pytest.raises(InputError, match="made before the first look"):
+        limits(numbers, watched=True)
     assert (median.lower, median.upper) == (0, math.inf)
 
 

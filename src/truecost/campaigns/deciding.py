@@ -4,7 +4,6 @@ It is decided when the declared statement is proven in either direction, by limi
 times: each side errs with probability δ at most. A forecast only gives up, so it costs no δ.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ import numpy as np
 from truecost.arrays import FloatArray
 from truecost.judge.question import parse_margin
 from truecost.stats import quantities
-from truecost.stats.betting import SEQUENCE, SHARE, Stars, Watch
+from truecost.stats.betting import Watch
 from truecost.stats.ladder import OUTWARD, START, has_ladder
 from truecost.stats.quantities import Numbers, Runs, Scale
+from truecost.stats.simulation import proving_rows
 
 # No forecast from fewer units; it gives up below this chance; and how many futures it draws.
 PILOT, HOPELESS, DRAWS = 20, 0.01, 400
@@ -107,8 +107,15 @@ class Decider:
         if numbers.quantity == "difference":  # winner − default: small is good
             values, value = 1 - values, 1 - value
         rng = np.random.default_rng([seed, len(values)])
-        futures = _urn(values, more, rng)
-        return float(_proves(futures, value, 1 / self.delta, self.planned, numbers.balanced).mean())
+        proven = proving_rows(
+            _urn(values, more, rng),
+            value,
+            self.delta,
+            planned=self.planned,
+            watched=True,
+            balanced=numbers.balanced,
+        )
+        return float(proven.mean())
 
 
 def _urn(values: FloatArray, more: int, rng: np.random.Generator) -> FloatArray:
@@ -120,22 +127,3 @@ def _urn(values: FloatArray, more: int, rng: np.random.Generator) -> FloatArray:
     for t in range(n, n + more):
         futures[:, t] = futures[rows, rng.integers(0, t, DRAWS)]
     return futures
-
-
-def _proves(
-    futures: FloatArray, value: float, target: float, planned: int, balanced: bool
-) -> FloatArray:
-    """Which futures prove a mean above a value at any time, as `betting.Watch` does."""
-    shape = (len(futures),)
-    stars = Stars(np.array([value]), shape, target / (1 - SEQUENCE), planned, balanced)
-    sequence, proven = np.ones(shape), np.zeros(shape, dtype=bool)
-    total, around = np.full(shape, 0.5), np.full(shape, 0.25)
-    for t, number in enumerate(futures.T):
-        horizon = (t + 1) * math.log(t + 2)
-        bet = np.sqrt(2 * math.log(target / SEQUENCE) / (horizon * around / (t + 1)))
-        sequence *= 1 + np.minimum(bet, SHARE / value) * (number - value)
-        stars.play(t, number)
-        total += number
-        around += (number - total / (t + 2)) ** 2
-        proven |= (1 - SEQUENCE) * stars.wealth + SEQUENCE * sequence >= target
-    return proven.astype(float)

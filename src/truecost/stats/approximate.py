@@ -37,8 +37,6 @@ class Approximate:
     ----------
     lower, upper
         The t interval; where runs cannot fail, extended to Hall's. NaN where there is a reason.
-    delta
-        After the correction for a list.
     reason
         Why there is no interval; empty where there is one.
     """
@@ -46,7 +44,6 @@ class Approximate:
     observed: float
     lower: float
     upper: float
-    delta: float
     reason: str = ""
 
     @property
@@ -100,11 +97,7 @@ def hall_interval(x: ArrayLike, delta: float = 0.05) -> tuple[float, float]:
 
 
 def probably(
-    differences: ArrayLike,
-    delta: float = 0.05,
-    *,
-    discordant: int | None,
-    candidates: int = 1,
+    differences: ArrayLike, delta: float = 0.05, *, discordant: int | None
 ) -> Approximate:
     """The interval behind the grades *probably better* and *probably worse*.
 
@@ -117,14 +110,12 @@ def probably(
     discordant
         How many units differ in their share of failed runs (`quantities.discordant`); None where
         runs cannot fail, which the metric says, not the sample.
-    candidates
-        How many comparisons share `delta`: the candidates of a list.
     """
     values = np.asarray(differences, dtype=np.float64)
-    n, shared = values.size, delta / candidates
-    observed, reason = float(values.mean()) if n else math.nan, ""
+    n, reason = values.size, ""
+    observed = float(values.mean()) if n else math.nan
     if n < FEWEST:
-        reason = f"{n} units are too few for an approximate interval; it takes {FEWEST}"
+        reason = f"too few units (it takes {FEWEST})"
     elif discordant is not None and discordant < GUARD:
         reason = (
             f"only {discordant} of {n} units differ in failures, so the effect of failures cannot "
@@ -136,14 +127,12 @@ def probably(
             f"estimated; {GUARD} must agree"
         )
     if reason:
-        return Approximate(
-            observed=observed, lower=math.nan, upper=math.nan, delta=shared, reason=reason
-        )
-    lower, upper = t_interval(values, shared)
+        return Approximate(observed=observed, lower=math.nan, upper=math.nan, reason=reason)
+    lower, upper = t_interval(values, delta)
     if discordant is None:
-        low, high = hall_interval(values, shared)
+        low, high = hall_interval(values, delta)
         lower, upper = min(lower, low), max(upper, high)
-    return Approximate(observed=observed, lower=lower, upper=upper, delta=shared)
+    return Approximate(observed=observed, lower=lower, upper=upper)
 
 
 def _checked(x: ArrayLike, delta: float) -> FloatArray:

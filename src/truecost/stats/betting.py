@@ -173,19 +173,15 @@ def cell_ends(units: int, per_root: int, decide: float | None) -> FloatArray:
 
 def orders_of(units: int, rng: Rng) -> IntArray:
     """Random orders of the units, (orders, units): the same for the same seed."""
-    if isinstance(rng, int | np.integer):
-        return _seeded_orders(units, int(rng))
-    return _draw_orders(units, generator(rng))
+    return _seeded_orders(units, rng) if isinstance(rng, int) else _draw_orders(units, rng)
 
 
-@lru_cache(maxsize=64)
-def _seeded_orders(units: int, seed: int) -> IntArray:
-    return _draw_orders(units, generator(seed))
-
-
-def _draw_orders(units: int, rng: np.random.Generator) -> IntArray:
+def _draw_orders(units: int, rng: Rng) -> IntArray:
     number = max(FEWEST_ORDERS, min(ORDERS, ORDERS * ORDERS_UP_TO // max(units, 1)))
-    return rng.permuted(np.tile(np.arange(units), (number, 1)), axis=1)
+    return generator(rng).permuted(np.tile(np.arange(units), (number, 1)), axis=1)
+
+
+_seeded_orders = lru_cache(maxsize=64)(_draw_orders)
 
 
 def lower(
@@ -207,8 +203,8 @@ def lower(
     delta
         All of it on this side.
     planned
-        How many units were planned before the first look, with `watched`; as many as there are if
-        not given.
+        How many units were planned before the first look; needed with `watched`, since a plan
+        that grows with the numbers would be wrong more often.
     watched
         Whether there may have been a look after every unit.
     balanced
@@ -229,8 +225,7 @@ def lower(
     if not values.size:
         return 0.0
     if watched:
-        watch = Watch(delta, planned=planned or values.size, balanced=balanced, decide=decide)
-        return watch.replay(values)[0]
+        return Watch(delta, planned=planned, balanced=balanced, decide=decide).replay(values)[0]
     look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
     ends = cell_ends(values.size, CELLS, decide)
     place = scan(look, ends)
@@ -272,20 +267,18 @@ def proves_above(
     balanced: bool = False,
     rng: Rng = 0,
 ) -> bool:
-    """Whether the mean is proven to be above `value`: `lower` deciding there reaches it."""
+    """Whether the mean is proven to be above `value`, between 0 and 1: `lower` reaches it where it
+    decides.
+    """
+    check_share(value, "value")
     values = _checked(x, delta)
-    if not values.size:
+    # At all times an earlier limit stays, whatever comes.
+    if not watched and not (values.size and values.mean() > value):
         return False
-    if watched:
-        how = {"planned": planned, "watched": True, "balanced": balanced, "decide": value}
-        return lower(values, delta, **how) >= value  # type: ignore[arg-type]
-    if not values.mean() > value:
-        return False
-    look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
-    ends = cell_ends(values.size, CELLS, value)
-    ends = ends[ends <= value]
-    # The cell that decides is the likeliest to stay.
-    return bool(look.rejects(ends[-1:])[0]) and bool(look.rejects(ends[:-1]).all())
+    limit = lower(
+        values, delta, planned=planned, watched=watched, balanced=balanced, decide=value, rng=rng
+    )
+    return limit >= value
 
 
 def scan(look: OneLook, ends: FloatArray) -> int:
@@ -330,13 +323,16 @@ class Watch:
         self,
         delta: float = 0.05,
         *,
-        planned: int,
+        planned: int | None,
         balanced: bool = False,
         decide: float | None = None,
     ) -> None:
         check_share(delta)
-        if planned < 1:
-            raise InputError(f"{planned} planned units. Plan at least 1.")
+        if planned is None or planned < 1:
+            raise InputError(
+                f"The number of planned units is {planned}. Looks after every unit need a plan of "
+                "at least 1, made before the first look."
+            )
         self.units = 0
         sides = (decide, None if decide is None else 1 - decide)
         self._sides = [

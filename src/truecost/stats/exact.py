@@ -12,7 +12,8 @@ from truecost.arrays import FloatArray
 from truecost.stats.betting import CELLS, OneLook, cell_ends, orders_of, scan
 from truecost.stats.random import Rng
 
-# How far below ½ the cell begins that the sign test decides, in 1/√n: two standard errors at most.
+# How far below ½ the cell begins that the sign test decides, in 1/√n: the standard error of a share
+# near ½.
 SIGN_CELL = 0.5
 
 

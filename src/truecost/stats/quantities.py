@@ -173,9 +173,7 @@ def limits(
         even = 1.0 if numbers.decide is None else numbers.decide
         return Limits(numbers.observed, low, high, int(low > even) - int(high < even))
     if watched:
-        watch = betting.Watch(
-            delta, planned=planned or max(values.size, 1), balanced=numbers.balanced, decide=decide
-        )
+        watch = betting.Watch(delta, planned=planned, balanced=numbers.balanced, decide=decide)
         low, high = watch.replay(values)
     elif numbers.method == "binomial":
         successes = round(float(values.sum()))

@@ -1,4 +1,6 @@
-"""Bets on many samples at once, each in its one order: for forecasts and simulations."""
+"""Bets on many samples at once, rows of numbers (rows, n), each in its one order: for forecasts
+and simulations.
+"""
 
 import numpy as np
 
@@ -16,8 +18,7 @@ def proving_rows(
     balanced: bool = False,
     end: float | None = None,
 ) -> BoolArray:
-    """Which rows of numbers (rows, n) prove a mean above `value`, each in its one order: for
-    forecasts and simulations of many samples.
+    """Which rows prove a mean above `value`.
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ def proving_rows(
 def final_capitals(
     rows: FloatArray, value: float, goal: float, *, balanced: bool = False, end: float | None = None
 ) -> FloatArray:
-    """The capital at the end of each row (rows, n) of bets against the mean `value`, which stop at
-    the goal; `end` as in `proving_rows`.
+    """The capital at the end of each row of bets against the mean `value`, which stop at the goal;
+    `end` as in `proving_rows`.
     """
     stars = Stars(np.array([end or value]), rows.shape[:1], goal, rows.shape[1], balanced)
     wealth = np.ones(len(rows))
