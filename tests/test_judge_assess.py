@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from truecost.arrays import FloatArray
-from truecost.errors import InputError
+from truecost.errors import InputError, Refusal
 from truecost.examples import example_log
 from truecost.judge import Assessment, Question, assess
 from truecost.judge.costs import costs_of, difficulty
@@ -267,6 +267,16 @@ def test_without_a_comparison() -> None:
     assert found.grade == "not testable"
     assert "default-untested" in [caveat.code for caveat in found.caveats]
     assert found.statement("mean") is not None
+
+
+def test_a_configuration_without_runs() -> None:
+    """A configuration that is named in a log and was never run would be an error, or be judged."""
+    costs = np.random.default_rng(19).random((3, 6))
+    costs[2] = np.nan
+    found = assess(listed(costs), Question(configuration="c2"))
+    assert isinstance(found.evidence, Refusal)
+    assert (found.grade, found.noise, found.same) == ("not testable", None, None)
+    assert "c2" not in [row.configuration for row in found.ranking]
 
 
 def test_instances_under_two_names_count_once() -> None:

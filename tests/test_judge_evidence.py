@@ -282,7 +282,7 @@ def test_what_only_one_of_the_two_ran_does_not_count() -> None:
     assert found.runs.instances == ("i2", "i3")
     costs[1] = np.nan
     costs[1, 0] = 0.5
-    assert "no common" in refusal(log(matrix().replace(costs=costs), adaptive=False)).reason
+    assert "in common" in refusal(log(matrix().replace(costs=costs), adaptive=False)).reason
 
 
 # ---- plans ---------------------------------------------------------------------------------------

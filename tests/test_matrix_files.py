@@ -66,6 +66,10 @@ def test_logs_come_back_whole(tmp_path: Path, ending: str) -> None:
     ):  # fmt: skip
         assert getattr(again, name) == getattr(log, name), name
     assert len(list(tmp_path.iterdir())) == 3
+    # Test runs may have another range.
+    wide = CostMatrix([[1000.0]], ["plain"], ["t"], -5, 2000)
+    write_log(log.replace(test=wide), path)
+    assert read_log(path).test == wide
 
 
 @settings(max_examples=40, deadline=None)

@@ -89,6 +89,17 @@ def test_test_runs_are_compared_where_both_have_some() -> None:
     assert pair.adaptive is False
 
 
+def test_test_runs_on_training_instances_are_not_compared() -> None:
+    """Test runs on the instances that a version was tuned on would count as fresh."""
+    test = CostMatrix([[[7.0], [8.0]]], ["solver"], ["x", "new"], 0, 10)
+    tuned = log({"inst/x": 1}, test=test, adaptive=True)
+    other = log({"inst/x": 2}, test=test)
+    assert pair_logs(other, tuned, common=True).runs.instances == ("new",)
+    seen = log({"x": 1}, test=test.select(instances="x"), adaptive=True)
+    pair = pair_logs(log({"x": 2}, test=test), seen)
+    assert (pair.adaptive, pair.runs.costs.ravel().tolist()) == (True, [2, 1])
+
+
 def test_a_tuned_side_is_told() -> None:
     """A configuration tuned on these instances would be compared as if it were not."""
     pair = pair_logs(log({"x": 1}), log({"x": 2}, adaptive=True))

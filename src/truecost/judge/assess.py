@@ -320,12 +320,14 @@ def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Rank
     return tuple(rows)
 
 
-def _noise(log: Log, winner: str) -> VarianceComponents:
-    """Variance within and across instances of the winner."""
-    table = log.runs
-    if winner not in table.configurations and log.test is not None:
-        table = log.test
-    return variance_components(table.select(configurations=[winner]))
+def _noise(log: Log, winner: str) -> VarianceComponents | None:
+    """Variance within and across instances of the winner, in training if it has runs there."""
+    for table in (log.runs, log.test):
+        if table is not None and winner in table.configurations:
+            place = table.configurations.index(winner)
+            if not np.isnan(table.costs[place]).all():
+                return variance_components(table.select(configurations=[winner]))
+    return None
 
 
 def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
@@ -374,7 +376,7 @@ def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list
         (
             default is not None and default not in evidence.runs.configurations,
             "default-untested",
-            "The default was not run on these instances, so nothing compares the two there.",
+            "The default was not run on these instances, so the two cannot be compared.",
         ),
     ]
     if plan is None:
@@ -382,8 +384,7 @@ def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list
         possible.append((
             tested and left_out > 0,
             "left-out",
-            f"{counted(left_out, 'test instance')} left out: used in training, or without runs of "
-            "both.",
+            f"{counted(left_out, 'test instance')} left out: used in training, or not run by both.",
         ))  # fmt: skip
     else:
         kept = table.select(instances=evidence.runs.instances)

@@ -33,7 +33,9 @@ from truecost.runs import NO_INSTANCE, NO_SEED, NO_STATUS
 NOT_TUNED: Final = (
     "The guarantees hold only if the configurations were not tuned on these instances."
 )
-UNEVEN: Final = "The guarantees hold only if missing runs have nothing to do with costs."
+UNEVEN: Final = (
+    "Some runs are missing. The guarantees hold only if that has nothing to do with their costs."
+)
 # How people call the folds of a cross-validation.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 VALIDATE: Final = "Run the winner and the default on new instances with `truecost validate`."
@@ -104,8 +106,8 @@ def gather_evidence(
         return _nothing_common(plan)
     if censored := int(runs.select(configurations=pair).censored.sum()):
         return Refusal(
-            reason=f"{counted(censored, 'run')} of the two stopped at a cap below the cutoff, so "
-            "the costs are unknown.",
+            reason=f"{counted(censored, 'run')} of winner and default stopped at a cap below the "
+            "cutoff, so the costs are unknown.",
             way_out=f"{VALIDATE} It uses no caps.",
         )
     if tested:
@@ -295,7 +297,7 @@ def _nothing_common(plan: Plan | None) -> Refusal:
         return Refusal(
             reason="No unit of the plan is finished yet.", way_out="Continue the journal."
         )
-    return Refusal(reason="Winner and default were run on no common instance.", way_out=VALIDATE)
+    return Refusal(reason="Winner and default have no instance in common.", way_out=VALIDATE)
 
 
 def _finalists(

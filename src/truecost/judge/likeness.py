@@ -29,8 +29,8 @@ def likeness(
     groupings = candidate_groupings(runs.instances, runs.families)
     if not groupings:
         sentence = (
-            "The names of the instances show no groups, so nothing checks whether some of them "
-            "are alike."
+            "The names of the instances show no groups, so it cannot be checked whether some of "
+            "them are alike."
         )
         return Caveat("no-groups", sentence), None
     values = known_means(runs.select(configurations=names).costs)

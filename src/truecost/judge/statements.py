@@ -202,8 +202,8 @@ def _approximate(pair: Pair, gaps: FloatArray) -> dict[str, Any]:
     """The approximate interval, for one look or at the planned end."""
     if pair.watched and pair.units != pair.planned:
         return {
-            "no_approximate": "The approximate interval is for the planned end: "
-            f"{pair.units} of {pair.planned} units are there."
+            "no_approximate": "No approximate interval: it holds only at the planned end "
+            f"({pair.planned} units, {pair.units} are done)."
         }
     discordant = None
     if pair.runs.can_fail:

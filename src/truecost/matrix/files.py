@@ -82,22 +82,18 @@ def read_log(path: str | os.PathLike[str]) -> Log:
     """
     path = Path(path)
     beside = metadata_path(path)
-    with prefixed(path):
-        columns = read_table(path)
     if not beside.exists():
         sentence = f"{beside.name} is missing: the range of costs and the default are unknown."
-        runs = _matrix(columns, {}, path)
-        return Log(runs=runs, path=str(path), caveats=(Caveat("no-metadata", sentence),))
+        caveats = (Caveat("no-metadata", sentence),)
+        return Log(runs=_matrix(path, {}), path=str(path), caveats=caveats)
     with prefixed(beside):
         data = _read_metadata(beside)
-    test = None
+    runs, test = _matrix(path, data), None
     if data.get("test") is not None:
         place = test_path(path)
         if not place.exists():
             raise InputError(f"{place} is missing. Put the test runs back beside {path.name}.")
-        with prefixed(place):
-            test = _matrix(read_table(place), data | data["test"], place)
-    runs = _matrix(columns, data, path)
+        test = _matrix(place, data | data["test"])
     with prefixed(beside):
         try:
             return Log(runs=runs, test=test, path=str(path), **_fields(data))
@@ -114,10 +110,6 @@ def _metadata(log: Log) -> dict[str, Any]:
     data: dict[str, Any] = {
         "truecost": FORMAT,
         "tool": log.tool,
-        "low": _finite(runs.low),
-        "high": _finite(runs.high),
-        "cutoff": runs.cutoff,
-        "par": runs.par,
         "cost_unit": log.cost_unit,
         "maximised": log.maximised,
         "default": log.default,
@@ -128,15 +120,20 @@ def _metadata(log: Log) -> dict[str, Any]:
         "plan": None if log.plan is None else asdict(log.plan),
         "test_plan": None if log.test_plan is None else asdict(log.test_plan),
         "caveats": [list(caveat) for caveat in log.caveats],
-        **_names(runs),
-        "test": None if log.test is None else _names(log.test),
+        **_terms(runs),
+        "test": None if log.test is None else _terms(log.test),
         "parameters": {name: dict(values) for name, values in log.parameters.items()},
     }
     return cast(dict[str, Any], _plain(data))
 
 
-def _names(matrix: CostMatrix) -> dict[str, Any]:
+def _terms(matrix: CostMatrix) -> dict[str, Any]:
+    """What no row says of a matrix."""
     return {
+        "low": _finite(matrix.low),
+        "high": _finite(matrix.high),
+        "cutoff": matrix.cutoff,
+        "par": matrix.par,
         "configurations": matrix.configurations,
         "instances": matrix.instances,
         "families": matrix.families,
@@ -236,13 +233,13 @@ def read_table(path: Path) -> dict[str, list[str]]:
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _matrix(columns: dict[str, list[str]], data: Mapping[str, Any], path: Path) -> CostMatrix:
-    """Lay a table out as a matrix, with the names and the range of the metadata."""
+def _matrix(path: Path, data: Mapping[str, Any]) -> CostMatrix:
+    """Read a table as a matrix, with the names and the range of the metadata."""
     with prefixed(path):
         names = {name: data.get(name) for name in ("configurations", "instances")}
         fields = {name: data.get(name) for name in ("low", "high", "cutoff", "par", "families")}
         known = {name: value for name, value in fields.items() if value is not None}
-        return matrix_of(columns, first_row=2, **names, **known)
+        return matrix_of(read_table(path), first_row=2, **names, **known)
 
 
 @contextmanager

@@ -46,11 +46,12 @@ def pair_logs(
     """
     logs = (old, new)
     picked = [_picked(*each) for each in zip(logs, names, labels, strict=True)]
-    tested = all(
-        log.test is not None and name in log.test.configurations
-        for log, name in zip(logs, picked, strict=True)
-    )
-    tables = [log.test if tested and log.test is not None else log.runs for log in logs]
+    tests = [_tests(log, name) for log, name in zip(logs, picked, strict=True)]
+    tested = None not in tests
+    tables = [
+        log.runs if test is None or not tested else test
+        for log, test in zip(logs, tests, strict=True)
+    ]
     if old.maximised != new.maximised:
         raise InputError(
             f"{labels[0]} has costs and {labels[1]} scores, or the other way. Read both with or "
@@ -99,6 +100,16 @@ def pair_logs(
         maximised=new.maximised,
         caveats=tuple(caveats),
     )
+
+
+def _tests(log: Log, name: str) -> CostMatrix | None:
+    """The test runs of a configuration, if any; of a tuned one on fresh instances only."""
+    if log.test is None or name not in log.test.configurations:
+        return None
+    if not log.adaptive or name == log.default or log.test_plan is not None:
+        return log.test
+    new = unknown_to(log.runs.instances, log.test.instances)
+    return log.test.select(instances=new) if new else None
 
 
 def _with_runs(row: CostMatrix) -> CostMatrix:
@@ -279,8 +290,8 @@ def named_once(log: Log) -> Log:
     caveats = log.caveats
     if gone:
         sentence = (
-            f"{counted(gone, 'instance')} there under another name, too, and left out: the same "
-            "path, or the same content."
+            f"{counted(gone, 'instance')} left out: there under another name, too (the same path "
+            "or content)."
         )
         caveats = (*caveats, Caveat("twice", sentence))
     return log.replace(runs=runs, test=test, caveats=caveats)
