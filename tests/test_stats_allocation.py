@@ -83,12 +83,8 @@ def test_sizes_of_rows() -> None:
     sizes = AllocationSizes.of(counts)
     for row, each in enumerate(counts):
         one = Allocation.of(each)
-        ours = sizes[row]
-        assert [*ours.runs, *ours.largest, *ours.sum_of_squares] == [
-            one.runs,
-            one.largest,
-            one.sum_of_squares,
-        ]
+        ours = [part[row] for part in (sizes.runs, sizes.largest, sizes.sum_of_squares)]
+        assert ours == [one.runs, one.largest, one.sum_of_squares]
 
 
 @pytest.mark.parametrize(

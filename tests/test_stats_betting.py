@@ -197,7 +197,8 @@ def test_no_room_left_above_zeros() -> None:
 @given(numbers, st.sampled_from([0.05, 0.2]), st.booleans())
 def test_sides_mirror_each_other(x: list[float], delta: float, watched: bool) -> None:
     """An upper limit would not be the lower one of what is left over."""
-    mirrored, how = 1 - np.array(x), {"watched": watched, "planned": len(x)}
+    mirrored = 1 - np.array(x)
+    how: dict[str, Any] = {"watched": watched, "planned": len(x)}
     assert upper(x, delta, **how) == 1 - lower(mirrored, delta, **how)
     if not watched:  # at all times: an earlier limit stays, whatever comes
         assert lower(x, delta) <= np.mean(x) + 1e-9

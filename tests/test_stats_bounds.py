@@ -395,8 +395,6 @@ def test_negative_estimates_count_as_nothing() -> None:
         within=np.array([4.0]),
         across=np.array([-1.0]),
         total=np.array([3.0]),
-        within_error=np.array([1.0]),
-        across_error=np.array([1.0]),
         estimated=True,
     )
     for allocation in (even(30, 10), even(10, 10)):

@@ -40,12 +40,7 @@ class Sizes(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    """An experimental setting S_N (Definition 2): how many runs each instance gets.
-
-    Parameters
-    ----------
-    counts
-        n_1 … n_K, whole numbers, zeros allowed, at least one run in all.
+    """An experimental setting S_N (Definition 2): how many runs n_1 … n_K each instance gets.
 
     Examples
     --------
@@ -128,9 +123,6 @@ class AllocationSizes:
             raise InputError("Every row needs counts of 0 or more, and at least one run.")
         squares = np.einsum("...k,...k->...", counts, counts)
         return cls(runs=counts.sum(axis=-1), largest=counts.max(axis=-1), sum_of_squares=squares)
-
-    def __getitem__(self, row: int) -> "AllocationSizes":
-        return AllocationSizes(**{name: getattr(self, name)[[row]] for name in SIZES})
 
 
 def even(runs: int, instances: int, rng: Rng = None) -> Allocation:

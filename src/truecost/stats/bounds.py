@@ -23,7 +23,7 @@ Examples
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,16 +43,8 @@ PLUG_IN = "plug-in, not guaranteed: within and across are estimates"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bound:
-    """With probability at least 1 − delta, u − û ≤ epsilon.
-
-    Attributes
-    ----------
-    epsilon
-        In the costs' own units: a number, or an array where arrays came in.
-    theorem
-        Where in the paper the statement stands.
-    caveat
-        Why it is not guaranteed; empty where it is.
+    """With probability at least 1 − delta, u − û ≤ epsilon, in the costs' own units; `caveat` says
+    why it is not guaranteed.
     """
 
     epsilon: float | FloatArray
@@ -200,8 +192,8 @@ def infinite(
         )
     check_choice("form", form, get_args(SpaceForm))
     known = (allocation, _worst_tau_squared(components, allocation), _checked_width(width))
-    ball = _Ball(*known, _log_inverse(delta), dimension, radius * lipschitz)
-    epsilon, caveat = _printed_ball(ball) if form == "printed" else (_cover(ball), "")
+    ball = (*known, _log_inverse(delta), dimension, radius * lipschitz)
+    epsilon, caveat = _printed_ball(*ball) if form == "printed" else (_cover(*ball), "")
     return _bound(epsilon, delta, form, "Theorem 3", components, caveat)
 
 
@@ -266,25 +258,20 @@ def _h_inverse(y: FloatArray) -> FloatArray:
     return x
 
 
-class _Ball(NamedTuple):
-    """What Theorem 3 is about; `log_inverse` is ln(1/δ), `dimension` h, `reach` R·L_f."""
-
-    allocation: Sizes
-    tau_squared: FloatArray
-    width: float
-    log_inverse: float
-    dimension: int
-    reach: float
-
-
-def _cover(ball: _Ball) -> FloatArray:
+def _cover(
+    allocation: Sizes,
+    tau_squared: FloatArray,
+    width: float,
+    log_inverse: float,
+    dimension: int,
+    reach: float,
+) -> FloatArray:
     """The least 2η + ε of Bennett at Λ = h·ln(1 + 2·R·L_f/η) + ln(1/δ) over cover radii η."""
-    allocation, tau_squared, width, log_inverse, dimension, reach = ball
     terms = (allocation.runs, allocation.largest, tau_squared)
     runs, largest, tau = np.broadcast_arrays(*(np.asarray(term)[..., np.newaxis] for term in terms))
 
     def at(eta: FloatArray) -> FloatArray:
-        lam = dimension * np.log1p(2 * reach / eta) + log_inverse
+        lam = log_covering_number(dimension=dimension, radius=reach, eta=eta) + log_inverse
         return 2 * eta + _bennett(lam, runs.astype(float), runs * tau, largest * width)
 
     # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best
@@ -306,9 +293,15 @@ def _cover(ball: _Ball) -> FloatArray:
     return best
 
 
-def _printed_ball(ball: _Ball) -> tuple[FloatArray, str]:
+def _printed_ball(
+    allocation: Sizes,
+    tau_squared: FloatArray,
+    width: float,
+    log_inverse: float,
+    dimension: int,
+    reach: float,
+) -> tuple[FloatArray, str]:
     """Theorem 3 as printed, and which of the conditions for it to hold are broken."""
-    allocation, tau_squared, width, log_inverse, dimension, reach = ball
     runs = np.asarray(allocation.runs, dtype=np.float64)
     scale = 8 * tau_squared + 4 * np.asarray(allocation.largest) * width / 3
     rate = runs / scale

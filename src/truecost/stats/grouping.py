@@ -24,21 +24,13 @@ PERMUTATIONS = 999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alike:
-    """The first grouping with a significant effect, else the strongest.
-
-    Attributes
-    ----------
-    p_value
-        Of its effect against the largest over all groupings and variables, by permutation.
-    design_effect
-        The variance of the mean if groups were sampled, over that if instances were: the largest
-        over the variables.
+    """The first grouping with a significant effect, else the strongest; `p_value` is that of its
+    effect against the largest over all groupings and variables.
     """
 
     grouping: str
     groups: int
     p_value: float
-    design_effect: float
 
     @property
     def significant(self) -> bool:
@@ -103,20 +95,7 @@ def alike(
         grouping=grouping,
         groups=int(codes[grouping].max()) + 1,
         p_value=p_values[grouping],
-        design_effect=max(design_effect(row, codes[grouping]) for row in numbers[varied]),
     )
-
-
-def design_effect(values: FloatArray, codes: IntArray) -> float:
-    """The variance of the mean of these numbers if groups were sampled, over that if numbers were.
-
-    The first is the usual estimate for a ratio of totals over groups (Cochran 1977, section 9.2),
-    which allows for groups of different sizes.
-    """
-    n, groups = values.size, int(codes.max()) + 1
-    totals = np.bincount(codes, weights=values - values.mean(), minlength=groups)
-    sampled = groups / (groups - 1) * float((totals**2).sum()) / n**2
-    return sampled / (float(values.var(ddof=1)) / n)
 
 
 def _between(values: FloatArray, codes: IntArray, groups: int, orders: IntArray) -> FloatArray:

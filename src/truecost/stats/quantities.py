@@ -26,6 +26,7 @@ import numpy as np
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError
 from truecost.stats import betting, exact
+from truecost.stats.grouping import codes_of
 from truecost.stats.random import Rng
 
 # Seconds added to both times of a geometric speed-up, as in MIP benchmarks, and the largest part of
@@ -39,16 +40,11 @@ Method = Literal["betting", "binomial", "signs", "median"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Runs:
-    """Runs of one configuration, one row per instance in betting order.
+    """Runs of one configuration, (n, R), one row per instance in betting order.
 
-    Attributes
-    ----------
-    costs
-        (n, R), NaN where there is no run; seconds of solved runs where costs are running times.
-    failed
-        (n, R), every run that was not solved.
-    seeds
-        (n, R), where both configurations may have been run with the same seeds.
+    `costs` is NaN where there is no run; seconds of solved runs where costs are running times.
+    `failed` is every run that was not solved. `seeds` matters where both configurations may have
+    been run with the same ones.
     """
 
     costs: FloatArray
@@ -88,8 +84,6 @@ class Numbers:
         What 0 and 1 stand for; their logarithms if `log`.
     decide
         The value that a verdict depends on, where there is one.
-    balanced
-        How `betting` estimates the variance.
     method
         "betting"; or exact limits, where each unit has one run: "binomial" for shares, "signs" for
         numbers 0, ½ and 1, "median" for order statistics.
@@ -110,8 +104,7 @@ class Numbers:
         """
         if self.method == "median":
             raise InputError("A median speed-up needs instances as units. Leave out the families.")
-        places = {label: place for place, label in enumerate(dict.fromkeys(families))}
-        codes = np.array([places[label] for label in families], dtype=np.int64)
+        codes = codes_of(families)
         means = np.bincount(codes, self.values) / np.bincount(codes)
         return replace(self, values=np.clip(means, 0, 1), method="betting")
 
@@ -130,7 +123,7 @@ class Numbers:
     @property
     def deciding_number(self) -> float | None:
         """The number that stands for `decide`."""
-        if self.decide is None or self.method == "median":
+        if self.decide is None:
             return None
         value = math.log(self.decide) if self.log else self.decide
         return (value - self.low) / (self.high - self.low)
@@ -170,8 +163,7 @@ def limits(
         if watched:
             return Limits(numbers.observed, 0.0, math.inf)
         low, high = exact.median_limits(values, delta)
-        even = 1.0 if numbers.decide is None else numbers.decide
-        return Limits(numbers.observed, low, high, int(low > even) - int(high < even))
+        return Limits(numbers.observed, low, high, int(low > 1) - int(high < 1))
     if watched:
         watch = betting.Watch(delta, planned=planned, balanced=numbers.balanced, decide=decide)
         low, high = watch.replay(values)
@@ -336,9 +328,9 @@ def median_speed_up(winner: Runs, default: Runs, scale: Scale, clock: float = CL
     cutoff = _cutoff(scale)
     times, late = [], []
     for runs in (winner, default):
-        first = runs.there.argmax(axis=1)[:, np.newaxis]
-        late.append(np.take_along_axis(runs.failed, first, axis=1)[:, 0])
-        seconds = np.take_along_axis(runs.costs, first, axis=1)[:, 0]
+        first = np.arange(len(runs.costs)), runs.there.argmax(axis=1)
+        late.append(runs.failed[first])
+        seconds = runs.costs[first]
         times.append(np.clip(np.where(late[-1], cutoff, seconds), clock, max(cutoff, clock)))
     ratios = np.where(late[0], np.where(late[1], 1.0, 0.0), times[1] / times[0])
     return Numbers(

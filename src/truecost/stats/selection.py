@@ -43,14 +43,11 @@ class Selection:
         proposed from costs on the same units it is a part of the error at most.
     held_out
         The cost on one half of the configuration that the other chooses.
-    exact
-        Whether `splits` are all there are.
     """
 
     error: float
     held_out: float
     splits: int
-    exact: bool
 
 
 def selection_error(
@@ -85,7 +82,7 @@ def selection_error(
     units = costs.shape[1]
     if units < 2 or splits < 1:
         return None
-    halves, exact = _halves(units, splits, rng)
+    halves = _halves(units, splits, rng)
     adjusted = costs if mask.all() else costs - _added(costs, mask)
     values, number = np.where(mask, adjusted, 0.0), mask.astype(np.float64)
     sums, counts = values.sum(axis=1, keepdims=True), number.sum(axis=1, keepdims=True)
@@ -117,13 +114,12 @@ def selection_error(
         error=0.0 if abs(error) <= nothing else error,
         held_out=float(np.concatenate(held_outs).mean()),
         splits=len(halves),
-        exact=exact,
     )
 
 
-def _halves(units: int, splits: int, rng: Rng) -> tuple[BoolArray, bool]:
-    """Which units choose, (splits, units), and whether these are all halves there are. Every split
-    goes both ways: what a fixed configuration errs by cancels.
+def _halves(units: int, splits: int, rng: Rng) -> BoolArray:
+    """Which units choose, (splits, units). Every split goes both ways: what a fixed configuration
+    errs by cancels.
     """
     size = units // 2
     ways = math.comb(units, size) * (2 if units % 2 else 1)
@@ -132,10 +128,10 @@ def _halves(units: int, splits: int, rng: Rng) -> tuple[BoolArray, bool]:
         drawn = np.zeros((len(places), units), bool)
         np.put_along_axis(drawn, places, True, axis=1)
         # With an even number the other ways are among them already.
-        return np.concatenate([drawn, ~drawn]) if units % 2 else drawn, True
+        return np.concatenate([drawn, ~drawn]) if units % 2 else drawn
     draws = generator(rng).random((-(-splits // 2), units))
     drawn = np.argsort(np.argsort(draws, axis=1), axis=1) < size
-    return np.concatenate([drawn, ~drawn]), False
+    return np.concatenate([drawn, ~drawn])
 
 
 def _family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
@@ -163,18 +159,8 @@ def _added(costs: FloatArray, mask: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The earlier incumbent that is most surely better than the final one.
-
-    Attributes
-    ----------
-    place
-        Its place among the incumbents given.
-    difference
-        Final − earlier, mean over the units that both have.
-    lower
-        The limit of this difference; with probability 1 − δ none of the k − 1 limits is wrong.
-    proven
-        Whether the difference is proven to be above 0: the search went past something better.
+    """The earlier incumbent that is most surely better than the final one: the mean of final −
+    earlier over the units that both have, and its limit.
     """
 
     place: int
@@ -186,7 +172,8 @@ class Earlier:
 def earlier_incumbent(
     tests: Sequence[FloatArray], low: float, high: float, delta: float = 0.05, *, rng: Rng = 0
 ) -> Earlier | None:
-    """Compare the final incumbent with each earlier one, on test runs, each at δ/(k − 1).
+    """Compare the final incumbent with each earlier one, on test runs, each at δ/(k − 1): with
+    probability 1 − δ none of the limits is wrong. None without common units.
 
     Parameters
     ----------
@@ -195,11 +182,6 @@ def earlier_incumbent(
         (n,), NaN where there is none.
     low, high
         The range of costs.
-
-    Returns
-    -------
-    Earlier or None
-        None with fewer than two incumbents, or without common units.
     """
     check_share(delta)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

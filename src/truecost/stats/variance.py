@@ -8,14 +8,12 @@ Examples
 (50,)
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from truecost.arrays import BoolArray, FloatArray
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
 from truecost.stats.allocation import Sizes
@@ -32,29 +30,18 @@ class VarianceComponents:
     Attributes
     ----------
     within, across
-        Unbiased, raw: an estimated `across` may be negative. NaN where the runs cannot tell (see
-        `variance_components`).
+        Unbiased, raw: an estimated `across` may be negative. NaN where the runs cannot tell.
     total
         The variance of a single run on a random instance: within + across, if every instance has as
         many runs. Estimated from all instances, so known also where the two cannot be separated.
-    within_error, across_error
-        Standard errors over instances; NaN for known components.
     estimated
         Whether they come from runs. A bound that uses estimated components is a plug-in, not
         guaranteed.
-
-    Examples
-    --------
-    >>> import truecost as tc
-    >>> tc.variance.variance_components(tc.load_example("kissat")).within.shape
-    (50,)
     """
 
     within: FloatArray
     across: FloatArray
     total: FloatArray
-    within_error: FloatArray
-    across_error: FloatArray
     estimated: bool
 
     @classmethod
@@ -68,20 +55,14 @@ class VarianceComponents:
                 raise InputError(
                     f"{name} is {values}. Give one number of 0 or more, or a flat list of them."
                 )
-        unknown = np.full(both[0].shape, np.nan)
-        return cls(
-            within=both[0],
-            across=both[1],
-            total=both[0] + both[1],
-            within_error=unknown,
-            across_error=unknown,
-            estimated=False,
-        )
+        return cls(within=both[0], across=both[1], total=both[0] + both[1], estimated=False)
 
     def __getitem__(self, configuration: int) -> "VarianceComponents":
         """Those of one configuration."""
-        row = {name: getattr(self, name)[[configuration]] for name in _Components._fields}
-        return replace(self, **row)
+        parts = {
+            name: getattr(self, name)[[configuration]] for name in ("within", "across", "total")
+        }
+        return replace(self, **parts)
 
     @property
     def within_share(self) -> FloatArray:
@@ -114,7 +95,8 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     total over all instances: where each has two, that is Var(ȳ_i) − mean of s_i²/n_i. Unbiased even
     if the number of runs depends on the instance, as long as which instances have two does not, nor
     anything on the costs. `within` needs one instance with two runs, `across` two: NaN else. With
-    single runs everywhere neither is identifiable, only `total` is.
+    single runs everywhere neither is identifiable, only `total` is. Censored runs are charged the
+    most they can cost.
 
     Examples
     --------
@@ -123,99 +105,33 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     >>> round(float(components.across[0]), 2)
     0.79
     """
-    parts = zip(*(_components(block) for block in instance_summaries(matrix)), strict=True)
-    whole = _Components(*(np.concatenate(part) for part in parts))
-    return VarianceComponents(**whole._asdict(), estimated=True)
-
-
-class InstanceSummaries(NamedTuple):
-    """Runs of some configurations summed up by instance, each (configurations, instances).
-
-    `deviations` is the sum of squared deviations from the mean of the runs, so s_i² =
-    deviations/(counts − 1).
-    """
-
-    counts: FloatArray
-    means: FloatArray
-    deviations: FloatArray
-
-
-def instance_summaries(matrix: CostMatrix) -> Iterator[InstanceSummaries]:
-    """The matrix summed up by instance, some configurations at a time; `means` is 0 where there is
-    no run. Censored runs are charged the most they can cost.
-    """
     configurations, instances, runs = matrix.shape
-    every = matrix.charged
+    costs = matrix.charged
     # At least one configuration at a time, however large.
     step = max(1, BLOCK // max(1, instances * runs))
-    for start in range(0, configurations, step):
-        costs = every[start : start + step]
-        means, counts = run_means(costs)
-        deviations = np.where(np.isnan(costs), 0, costs - means[:, :, np.newaxis])
-        yield InstanceSummaries(counts, means, np.einsum("ijk,ijk->ij", deviations, deviations))
+    blocks = [_components(costs[k : k + step]) for k in range(0, configurations, step)]
+    within, across, total = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    return VarianceComponents(within=within, across=across, total=total, estimated=True)
 
 
-def run_means(runs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean over the last axis, of those that are there, and how many: instance means, as
-    everything that needs them has them; 0 where there is no run.
-    """
-    missing = np.isnan(runs)
-    counts = runs.shape[-1] - missing.sum(axis=-1, dtype=np.float64)
-    return np.where(missing, 0, runs).sum(axis=-1) / np.maximum(counts, 1), counts
-
-
-class _Components(NamedTuple):
-    within: FloatArray
-    across: FloatArray
-    total: FloatArray
-    within_error: FloatArray
-    across_error: FloatArray
-
-
-def _components(block: InstanceSummaries) -> _Components:
-    counts, deviations = block.counts, block.deviations
-    used, repeated, within_each, centred = _by_instance(block)
-    number, twice = (mask.sum(axis=1).astype(np.float64) for mask in (used, repeated))
+def _components(costs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """within, across and total of some configurations, (m, P, R)."""
+    missing = np.isnan(costs)
+    counts = costs.shape[2] - missing.sum(axis=2, dtype=np.float64)
+    means = np.where(missing, 0, costs).sum(axis=2) / np.maximum(counts, 1)
+    gaps = np.where(missing, 0, costs - means[:, :, np.newaxis])
+    squares = np.einsum("ijk,ijk->ij", gaps, gaps)
+    used, repeated = counts >= 1, counts >= 2
+    number, twice = used.sum(axis=1), repeated.sum(axis=1)
+    middle = means.sum(axis=1) / np.maximum(number, 1)
+    centred = np.where(used, means - middle[:, np.newaxis], 0)
+    within_each = np.where(repeated, squares / np.maximum(counts - 1, 1), 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         within = np.where(twice >= 1, within_each.sum(axis=1) / twice, np.nan)
         # Unbiased for within + across whatever the counts: squares of runs less products of
         # different instances' means.
-        total_each = np.where(
-            used, deviations / np.maximum(counts, 1) + centred**2 * _rows(number / (number - 1)), 0
-        )
-        total = np.where(number >= 2, total_each.sum(axis=1) / number, np.nan)
-        # What each instance adds to within and to total − within; their spread gives the standard
-        # errors.
-        to_within = np.where(repeated, within_each - _rows(within), 0) / _rows(twice)
-        to_across = np.where(used, total_each - _rows(total), 0) / _rows(number) - to_within
+        between = (centred**2).sum(axis=1) / (number - 1)
+        total = (squares / np.maximum(counts, 1)).sum(axis=1) / number + between
+    total = np.where(number >= 2, total, np.nan)
     # One instance that was run twice is too little to tell the two apart by.
-    known = twice >= 2
-    across, across_error = (
-        np.where(known, values, np.nan)
-        for values in (total - within, _error_of_sum(to_across, number))
-    )
-    return _Components(within, across, total, _error_of_sum(to_within, twice), across_error)
-
-
-def _by_instance(
-    block: InstanceSummaries,
-) -> tuple[BoolArray, BoolArray, FloatArray, FloatArray]:
-    """Which instances have a run, which have two, s_i² of these, and means less their mean."""
-    counts, means, deviations = block
-    used, repeated = counts >= 1, counts >= 2
-    within_each = np.where(repeated, deviations / np.maximum(counts - 1, 1), 0)
-    middle = np.where(used, means, 0).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
-    return used, repeated, within_each, np.where(used, means - _rows(middle), 0)
-
-
-def _error_of_sum(parts: FloatArray, number: FloatArray) -> FloatArray:
-    """Of a sum of independent parts, given less their means."""
-    # Parts are squares of costs already; squared once more, those of large costs would overflow.
-    scale = np.maximum(np.abs(parts).max(axis=1), 1e-300)
-    squares = ((parts / _rows(scale)) ** 2).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(number >= 2, scale * np.sqrt(squares * number / (number - 1)), np.nan)
-
-
-def _rows(values: FloatArray) -> FloatArray:
-    return values[:, np.newaxis]
+    return within, np.where(twice >= 2, total - within, np.nan), total
