@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,21 +23,19 @@ def until(there: Callable[[], object], what: str) -> None:
 
 
 class Cluster:
-    """A scheduler and its workers; `environment` is how Dask is told of certificates."""
+    """A scheduler and its workers."""
 
-    def __init__(self, folder: Path, protocol: str, environment: Mapping[str, str]) -> None:
-        self._folder, self._protocol = folder, protocol
-        self.environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment}
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._started = 0
         self.address = ""
         self.scheduler: Process | None = None
         self.workers: list[Process] = []
 
     def start_scheduler(self) -> None:
-        """Start a scheduler; at the address of the one before, if there was one."""
-        file = self._folder / f"scheduler-{self._started}.json"
-        port = self.address.rpartition(":")[2] or "0"
-        self.scheduler = self._process("scheduler", "--port", port, "--scheduler-file", str(file))
+        """Start a scheduler."""
+        file = self._folder / "scheduler.json"
+        self.scheduler = self._process("scheduler", "--port", "0", "--scheduler-file", str(file))
         until(lambda: file.exists() and file.stat().st_size, "the scheduler")
         self.address = json.loads(file.read_text())["address"]
 
@@ -49,11 +47,11 @@ class Cluster:
 
     def _process(self, kind: str, *words: str) -> Process:
         self._started += 1
-        common = ["--protocol", self._protocol, "--host", "127.0.0.1", "--no-dashboard"]
+        common = ["--host", "127.0.0.1", "--no-dashboard"]
         with (self._folder / f"{kind}-{self._started}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "dask", kind, *words, *common],
-                env=self.environment,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -80,34 +78,12 @@ def end(*processes: Process) -> None:
 
 
 @contextmanager
-def cluster(
-    folder: Path, *, protocol: str = "tcp", environment: Mapping[str, str] | None = None
-) -> Iterator[Cluster]:
+def cluster(folder: Path) -> Iterator[Cluster]:
     """A cluster with a scheduler and no worker yet; nothing of it is left afterwards."""
     folder.mkdir(exist_ok=True)
-    made = Cluster(folder, protocol, environment or {})
+    made = Cluster(folder)
     try:
         made.start_scheduler()
         yield made
     finally:
         end(*made.workers, *([made.scheduler] if made.scheduler else []))
-
-
-def certificates(folder: Path) -> dict[str, str]:
-    """An authority and a certificate signed by it, in Dask's own settings."""
-    folder.mkdir()
-
-    def openssl(*words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
-
-    key = ["-newkey", "rsa:2048", "-nodes"]
-    authority = ["-keyout", "ca-key.pem", "-out", "ca.pem", "-subj", "/CN=test authority"]
-    openssl("req", "-x509", *key, "-days", "2", *authority)
-    openssl("req", *key, "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=test cluster")
-    signing = ["-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial", "-days", "2"]
-    openssl("x509", "-req", "-in", "request.pem", *signing, "-out", "cert.pem")
-    told = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(folder / "ca.pem")}
-    for who in ("SCHEDULER", "WORKER", "CLIENT"):
-        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__CERT"] = str(folder / "cert.pem")
-        told[f"DASK_DISTRIBUTED__COMM__TLS__{who}__KEY"] = str(folder / "key.pem")
-    return {**told, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}

@@ -1,7 +1,6 @@
 """Dask clusters whose workers and schedulers are killed: a rerun, or one line."""
 
 import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 import scenarios
 from daskcluster import until
 from scenarios import read
-from test_running_pools import ANSWER, cells, expected, finish, solver, tasks
+from test_running_pools import ANSWER, cells, expected, solver, tasks
 
 from truecost.errors import InputError, LostClusterError
 from truecost.running.pools import Finished, Pool, dask, open_pool
@@ -94,19 +93,17 @@ def test_a_killed_scheduler_is_one_line(tmp_path: Path, capfd: pytest.CaptureFix
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_deserted_cluster_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A scheduler to which no worker ever comes would be waited for without end."""
-    scenario = solver(tmp_path, WAITING)
-    with daskcluster.cluster(tmp_path / "dask") as cluster:
-        with (
-            pytest.raises(InputError, match="has no workers"),
-            open_pool(scenario, cluster.address),
-        ):
-            pass
-        with open_pool(scenario, cluster.address, workers=2, pin=False) as pool:
-            pool.submit(tasks(scenario)[0])
-            monkeypatch.setattr(dask, "DESERTED", 0.5)
-            assert "no workers" in lost(pool)
+    monkeypatch.setattr(dask, "CONNECT", 2.0)
+    with (
+        daskcluster.cluster(tmp_path / "dask") as cluster,
+        pytest.raises(InputError, match="has no workers"),
+        open_pool(solver(tmp_path, WAITING), cluster.address),
+    ):
+        pass
 
 
 def test_a_worker_without_the_solver_is_named(tmp_path: Path) -> None:
@@ -120,27 +117,3 @@ def test_a_worker_without_the_solver_is_named(tmp_path: Path) -> None:
             with pytest.raises(InputError, match=r"not on PATH") as caught:
                 pool.wait()
     assert f"On the worker {os.uname().nodename} (tcp://127.0.0.1:" in str(caught.value)
-
-
-def test_encrypted_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster with certificates could not be used, or its absence would hang."""
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl")
-    import dask as settings
-
-    told = daskcluster.certificates(tmp_path / "certificates")
-    scenario = read(tmp_path)
-    given = tasks(scenario, 1, 1)
-    with daskcluster.cluster(tmp_path / "dask", protocol="tls", environment=told) as cluster:
-        cluster.start_worker()
-        with monkeypatch.context() as patch:
-            patch.setattr(dask, "CONNECT", 2.0)
-            with pytest.raises(InputError, match="tls must name a ca-file"):
-                dask.dask_executor(cluster.address, 1).__enter__()
-        with monkeypatch.context() as patch:
-            for name, value in told.items():
-                patch.setenv(name, value)
-            settings.config.refresh()
-            with open_pool(scenario, cluster.address, workers=1, pin=False) as pool:
-                assert cells(finish(pool, given)) == expected(given)
-        settings.config.refresh()

@@ -24,7 +24,7 @@ from scenarios import read
 from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running import machine
 from truecost.running.pools import Finished, Pool, Task, executor, open_pool, remote
-from truecost.running.pools.remote import Job, Problem, remote_run
+from truecost.running.pools.remote import Job, remote_run
 from truecost.running.scenario import Scenario
 
 FAR: dict[str, Any] = {"cpu": 600.0, "wall": 600.0}
@@ -349,14 +349,14 @@ def test_workers_notice_what_differs(tmp_path: Path) -> None:
     scenario = solver(tmp_path, ANSWER)
     job, task = Job.of(scenario, pin=False), tasks(scenario)[0]
     digest = task.instance.digest()
-    assert not isinstance(remote_run(job, task, digest), Problem)
+    assert not isinstance(remote_run(job, task, digest), TruecostError)
 
     def problem(**changes: Any) -> str:
         changed = changes.pop("digest", digest)
         result = remote_run(replace(job, **changes), task, changed)
-        assert isinstance(result, Problem)
-        assert os.uname().nodename in result.message
-        return result.message
+        assert isinstance(result, InputError)
+        assert os.uname().nodename in str(result)
+        return str(result)
 
     assert "Install the same version" in problem(truecost="0.0")
     assert "instance" in problem(digest="other")

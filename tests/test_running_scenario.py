@@ -198,14 +198,13 @@ def test_a_default_may_be_the_scenarios(tmp_path: Path) -> None:
     """irace's files have no default: the first configuration would be compared as if it were one."""
     scenarios.write(tmp_path)
     (tmp_path / "irace.txt").write_text(IRACE_SPACE)
-    with pytest.raises(InputError, match="default"):
-        read(tmp_path, space={"file": "irace.txt"}).refuse_without_default()
+    assert not read(tmp_path, space={"file": "irace.txt"}).space.has_default
     for default, values in (
         ("middle", {"alpha": "a", "beta": 5}),
         ({"alpha": "b", "beta": 2}, {"alpha": "b", "beta": 2}),
     ):
         scenario = read(tmp_path, space={"file": "irace.txt", "default": default})
-        scenario.refuse_without_default()
+        assert scenario.space.has_default
         assert scenario.space.default().values == values
 
 

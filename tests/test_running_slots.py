@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from truecost.errors import InputError
-from truecost.running import machine
+from truecost.running import _folders, machine
 from truecost.running._processes import Tree, kill_until_gone
 from truecost.running.slots import Ended, LostSlotError, Slot, pasted
 from truecost.running.tables import Limits
@@ -132,7 +132,11 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     for place in (tmp_path / "missing", tmp_path):
         with pytest.raises(InputError, match="Cannot start"):
             slot.run([str(place)], folder=ROOT, limits=FAR)
-    with pytest.raises(InputError, match="Cannot start"):
+    for first, problem in (("#!/no/such/python", "/no/such/python"), ("#!/bin/sh\r", "dos2unix")):
+        (tmp_path / "text").write_bytes(f"{first}\n".encode())
+        with pytest.raises(InputError, match=problem):
+            slot.run([str(tmp_path / "text")], folder=ROOT, limits=FAR)
+    with pytest.raises(InputError, match="no folder"):
         slot.run(["true"], folder=tmp_path / "nowhere", limits=FAR)
     assert slot.run(["true"], folder=ROOT, limits=FAR).exit_code == 0
 
@@ -228,6 +232,16 @@ def test_a_run_leaves_nothing_whatever_it_does(scratch: Path, tmp_path: Path, de
         with Slot():
             assert slot.folder.exists()
     assert list(scratch.iterdir()) == []
+
+
+def test_what_cannot_be_removed_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that a run's container wrote as root would end the supervisor, run after run."""
+    (tmp_path / "run" / "of root").mkdir(parents=True)
+    monkeypatch.setattr(_folders, "remove", lambda _: None)
+    _folders.tidy(str(tmp_path))
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_stopped_slot_leaves_nothing(scratch: Path) -> None:

@@ -109,7 +109,9 @@ def test_irace_target_runners_are_called_as_irace_does(tmp_path: Path) -> None:
     assert all(0 < identifier_of(name) < 2**31 for name in names)
 
 
-@pytest.mark.parametrize("body", ["return 5", "return [5]", "return ['a\\0']", "1/0"])
+@pytest.mark.parametrize(
+    "body", ["return 5", "return [5]", "return ['a\\0']", "1/0", "raise SystemExit(3)"]
+)
 def test_functions_that_fail_are_named(tmp_path: Path, body: str) -> None:
     """Whatever a scenario's own builder or program does wrong would end in a traceback of ours."""
     scenarios.write(tmp_path)
@@ -242,6 +244,13 @@ def test_any_output_has_a_reading(text: str) -> None:
         ({"value": r"^c (\S+)$"}, "echo c 3; exit 2", Status.CRASHED, 3, "exit code 2"),
         ({"value": r"(\d)", "exit": [0, 10]}, "echo 7; exit 10", Status.SOLVED, 7, ""),
         ({"value": r"(\d)"}, "echo oh >&2; kill -SEGV $$", Status.CRASHED, None, "signal 11; oh"),
+        (
+            {"value": r"(\d)"},
+            r"printf '\033[2Joh\000\377' >&2; exit 200",
+            Status.CRASHED,
+            None,
+            "exit code 200; ?[2Joh?",
+        ),
         ({"value": r"(\d)", "solved": "^OK"}, "echo 7", Status.CRASHED, 7, "'^OK'"),
         ({"value": r"(\d)", "unsolved": "UNK"}, "echo 7 UNK", Status.TIMEOUT, 7, "unsolved"),
     ],

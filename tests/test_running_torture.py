@@ -57,7 +57,6 @@ OUTCOMES: dict[str, Expected] = {
     "children-allocate": (SMALL, MEMORY, None),
     "grandchild-allocates": (SMALL, MEMORY, None),
     "shared-mapping": (SMALL, MEMORY, None),
-    "memory-file": (SMALL, MEMORY, None),
     "scratch-in-memory": (SMALL, MEMORY, None),
     "prints-without-end": (BURNING, TIMEOUT, None),
     "one-long-line": (FAR, SOLVED, 5),
@@ -76,6 +75,7 @@ OUTCOMES: dict[str, Expected] = {
     "first-thread-ends": (BURNING, TIMEOUT, None),
     "burns-in-children": (FAR, SOLVED, 1),
     "scratch": (FAR, SOLVED, 1),
+    "deep-folders": (FAR, SOLVED, 1),
     "removes-its-folder": (FAR, SOLVED, 1),
 }
 

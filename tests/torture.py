@@ -285,12 +285,6 @@ def shared_mapping() -> None:
     stay()
 
 
-def memory_file() -> None:
-    handle = os.memfd_create("x")
-    while True:
-        os.write(handle, allocate(1))
-
-
 def scratch_in_memory() -> None:
     with open(f"{os.environ['TMPDIR']}/large", "wb") as file:
         for _ in range(300):
@@ -422,6 +416,16 @@ def scratch() -> None:
     answer(1)
 
 
+def deep_folders() -> None:
+    """Deeper than Python's recursion and the kernel's longest path."""
+    os.chdir(os.environ["TMPDIR"])
+    for _ in range(1500):
+        os.mkdir("folder")
+        os.chdir("folder")
+    os.chmod(".", 0)
+    answer(1)
+
+
 def removes_its_folder() -> None:
     os.rmdir(os.environ["TMPDIR"])
     answer(1)
@@ -439,11 +443,12 @@ MODES: dict[str, Callable[[], object]] = {
             forks_without_end, storm, zombies, leaves_a_zombie, subreaper, new_namespace,
             becomes_somebody_else, stops_itself, stopped_children, kills_everybody,
             kills_its_parent, stops_its_parent, segfaults, aborts, exits, odd_name, renamed,
-            allocates, children_allocate, grandchild_allocates, shared_mapping, memory_file,
+            allocates, children_allocate, grandchild_allocates, shared_mapping,
             scratch_in_memory, prints_without_end, one_long_line, no_newline, half_an_answer,
             nonsense, closes_outputs, closes_outputs_forever, closes_everything, reads_its_input,
             exhausts_files, exhausts_pipes, blocks_in_a_fifo, threads, first_thread_ends,
-            burns_in_grandchild, burns_in_children, ignores_sigchld, scratch, removes_its_folder,
+            burns_in_grandchild, burns_in_children, ignores_sigchld, scratch, deep_folders,
+            removes_its_folder,
         )
     },
 }  # fmt: skip

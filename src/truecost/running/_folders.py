@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import stat
 
 # Scratch folders lie in folders with this prefix; with the host, since a disk may be shared.
@@ -54,29 +53,49 @@ def tidy(base: str) -> None:
             os.chmod(base, 0o700)
             for name in os.listdir(base):
                 remove(f"{base}/{name}")
-            if not os.listdir(base):
-                return
+            if os.path.lexists(f"{base}/run"):
+                # Files of another user for instance, whom a container was run as.
+                os.rename(f"{base}/run", f"{base}/{os.urandom(8).hex()}")
+            return
     remove(base)
     os.mkdir(base, 0o700)
     lock(base)
 
 
 def remove(path: str) -> None:
-    """Delete a file, a link or a folder, even if it was made unreadable."""
+    """Delete a file, a link or a folder, however deep it is and even if it was made unreadable."""
     for delete in (os.rmdir, os.unlink):
         with contextlib.suppress(OSError):
             delete(path)
             return
-    shutil.rmtree(path, ignore_errors=True)
-    if os.path.lexists(path):
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o700)
-        for folder, folders, _ in os.walk(path):
-            for name in folders:
+    moved, before = f"{path}/{os.urandom(8).hex()}", None
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o700)
+        while (names := os.listdir(path)) and names != before:
+            before = names
+            for name in names:
                 with contextlib.suppress(OSError):
-                    if not os.path.islink(f"{folder}/{name}"):
-                        os.chmod(f"{folder}/{name}", 0o700)
-        shutil.rmtree(path, ignore_errors=True)
+                    _flatten(f"{path}/{name}", moved)
+        os.rmdir(path)
+
+
+def _flatten(path: str, moved: str) -> None:
+    """Delete a file, or a folder whose own folders are moved up: neither Python nor the kernel
+    follows a path of any length.
+    """
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        os.unlink(path)
+        return
+    os.chmod(path, 0o700)
+    for place, name in enumerate(os.listdir(path)):
+        inner = f"{path}/{name}"
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(os.lstat(inner).st_mode):
+                os.chmod(inner, 0o700)
+                os.rename(inner, f"{moved}-{os.stat(path).st_ino}-{place}")
+            else:
+                os.unlink(inner)
+    os.rmdir(path)
 
 
 def is_in_memory(folder: str) -> bool:
@@ -90,9 +109,12 @@ def is_in_memory(folder: str) -> bool:
 
 def size_of(folder: str) -> int:
     """Bytes that the files of a folder take."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(f"{place}/{name}").st_blocks * 512
+    total, waiting = 0, [folder]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
     return total

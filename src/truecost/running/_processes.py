@@ -124,11 +124,9 @@ class Tree:
                 with open(f"/proc/{pid}/stat", "rb") as file:
                     fields = file.read().rpartition(b")")[2].split()
                 pages = int(fields[21])
-                if fields[0] == b"Z":
-                    # Ended, or only its first thread has: then the others know its memory.
-                    if int(fields[17]) < 2:
-                        continue
-                    pages = _pages_of_threads(pid)
+                # Ended, unless only its first thread has.
+                if fields[0] == b"Z" and int(fields[17]) < 2:
+                    continue
                 # Its own time, and that of children that it waited for.
                 running += seconds + (int(fields[13]) + int(fields[14])) * TICK
                 self.seen[pid, fields[19]] = seconds
@@ -171,18 +169,6 @@ class Tree:
 
     def _children(self) -> list[int]:
         return [pid for pid in children_of(os.getpid()) if pid not in self.spared]
-
-
-def _pages_of_threads(pid: int) -> int:
-    """The resident pages of a process whose first thread has ended."""
-    pages = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with (
-            contextlib.suppress(OSError, IndexError),
-            open(f"/proc/{pid}/task/{task}/statm", "rb") as file,
-        ):
-            pages = max(pages, int(file.read().split()[1]))
-    return pages
 
 
 def kill_until_gone(
@@ -242,25 +228,13 @@ def clock(pid: int) -> int:
     return (~pid << 3) | 2
 
 
-def memory_files(pids: list[int], more: int) -> int:
-    """Bytes in memory files and `more` bytes of files in memory that no process has mapped."""
-    total, seen = more, set()
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for number in os.listdir(f"/proc/{pid}/fd"):
-                path = f"/proc/{pid}/fd/{number}"
-                if os.readlink(path).startswith("/memfd:"):
-                    status = os.stat(path)
-                    if status.st_ino not in seen:
-                        seen.add(status.st_ino)
-                        total += status.st_blocks * 512
-    if not total:
-        return 0
+def unmapped(pids: list[int], files: int) -> int:
+    """Bytes of so many in files in memory that no process has mapped: those are resident anyway."""
     mapped = 0
-    for pid in pids:
+    for pid in pids if files else ():
         with (
             contextlib.suppress(OSError, ValueError, IndexError),
             open(f"/proc/{pid}/status") as file,
         ):
             mapped += 1024 * int(file.read().split("RssShmem:")[1].split()[0])
-    return max(0, total - mapped)
+    return max(0, files - mapped)

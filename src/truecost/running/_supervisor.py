@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from truecost.running import _folders as folders
     from truecost.running import _processes as processes
     from truecost.running._loaded import Loaded
-    from truecost.running._output import Captured
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
     import _folders as folders
     import _processes as processes
-    from _output import Captured
 
 F_SETPIPE_SZ = 1031
 # Seconds between looks at a run. The first is for runs with a memory limit, which overshoot by what
@@ -80,6 +78,44 @@ def answer(header: dict[str, Any], *contents: bytes) -> None:
     data = memoryview(json.dumps(header).encode() + b"\n" + b"".join(contents))
     while data:
         data = data[os.write(1, data) :]
+
+
+class Captured:
+    """The beginning and the end of an output, `most` bytes at most."""
+
+    def __init__(self, most: int) -> None:
+        self.half = most // 2
+        self.head, self.tail, self.size = bytearray(), bytearray(), 0
+
+    def read(self, handle: int) -> bool:
+        """Read what is there; whether more may come."""
+        try:
+            part = os.read(handle, 1 << 20)
+        except BlockingIOError:
+            return True
+        self.size += len(part)
+        fits = self.half - len(self.head)
+        self.head += part[: max(fits, 0)]
+        self.tail += part[max(fits, 0) :]
+        if len(self.tail) > 2 * self.half + (1 << 20):
+            del self.tail[: len(self.tail) - self.half]
+        return bool(part)
+
+    def drain(self, handle: int) -> None:
+        """Read the rest, from writers that are all dead."""
+        before = -1
+        while self.size != before:
+            before = self.size
+            self.read(handle)
+
+    @property
+    def dropped(self) -> int:
+        """How many bytes of the middle were dropped."""
+        return self.size - len(self.head) - min(len(self.tail), self.half)
+
+    def content(self) -> bytes:
+        """The bytes that are kept."""
+        return bytes(self.head + self.tail[max(0, len(self.tail) - self.half) :])
 
 
 class Slot:
@@ -184,7 +220,7 @@ class Slot:
                 self.files = folders.size_of(f"{self.base}/run")
                 # With many files this takes long, and CPU limits must not wait for it.
                 self.look_again = began + 20 * (time.monotonic() - began)
-            memory += processes.memory_files(pids, self.files)
+            memory += processes.unmapped(pids, self.files)
         return cpu, memory, pids
 
     def _watch(

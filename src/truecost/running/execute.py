@@ -18,7 +18,7 @@ from typing import Any
 from truecost.errors import InputError, counted
 from truecost.running.scenario import Scenario
 from truecost.running.slots import SCRATCH, Ended, LostSlotError, Slot, pasted
-from truecost.running.tables import Limits, fill
+from truecost.running.tables import Limits, cause_of, fill
 from truecost.running.targets import Answer, Call, kind_of, python
 from truecost.runs import Instance, Outcome, Status
 from truecost.space.arguments import arguments
@@ -172,8 +172,9 @@ def _their_code(place: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except Exception as error:
-        raise InputError(f"{place} raises {type(error).__name__}: {error}.") from error
+    except (Exception, SystemExit) as error:
+        name = type(error).__name__
+        raise InputError(f"{place} raises {name}: {cause_of(error)}. Correct it.") from error
 
 
 def _texts(place: str, words: Any) -> list[str]:
@@ -282,8 +283,12 @@ def _check(
 
 def _last_line(text: str) -> str:
     """The last line that is not blank, or its beginning."""
-    lines = text.splitlines()
-    return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")
+    return next((_plain(line) for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _plain(line: str) -> str:
+    """The beginning of a solver's line, without what would recolour or clear our terminal."""
+    return "".join(c if c.isprintable() else "?" for c in line.strip()[:200])
 
 
 def by_hand(
@@ -322,4 +327,4 @@ def version_of(slot: Slot, caller: Caller) -> str:
         # An error message is no version: it may differ from run to run, or be the same for all.
         return ""
     text = (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").strip()
-    return text.partition("\n")[0].strip()[:200]
+    return _plain(text.partition("\n")[0])

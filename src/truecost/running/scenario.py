@@ -46,19 +46,9 @@ class _File(TomlTable):
 class Scenario:
     """Everything that defines a run; `read` makes one from a TOML file.
 
-    Parameters
-    ----------
-    path
-        The file; relative paths start at its folder, and so do the target's processes.
-    name, seed
-        Its name, and the number from which configurations, the order of instances and the seeds of
-        runs are drawn.
-    instances
-        In the order in which they are used: shuffled by the seed, so that the first P are a sample
-        of all of them, and adding one moves none of the others. Where they have families, whole
-        families are shuffled, and the instances within each.
-    families
-        Whether instances have families (in `Instance.extras["family"]`).
+    Relative paths start at the folder of the file. Instances are in the order in which they are
+    used: shuffled by the seed, so that the first P are a sample of all of them, and adding one
+    moves none of the others; whole families are shuffled, and the instances within each.
 
     Examples
     --------
@@ -140,15 +130,6 @@ class Scenario:
                 with path.open("rb") as file:
                     hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
         return hashes
-
-    def refuse_without_default(self) -> None:
-        """Refuse to compare with a default that nobody named."""
-        if not self.space.has_default:
-            raise InputError(
-                f"{self.path} has no default configuration to compare with; irace's parameter "
-                "files have none. Add default = {name = value, …} under [space], or default = "
-                '"middle" for the middle of every range.'
-            )
 
     def run_seed(self, instance: str, number: int, configuration: str | None = None) -> int:
         """The seed of an instance's run, 1 … 2³¹ − 1, on every machine: the same for every

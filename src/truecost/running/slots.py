@@ -2,6 +2,7 @@
 (`_supervisor`), pinned to cores of its own.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -193,11 +194,16 @@ class Slot:
 def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, Any]) -> str:
     """Why a command did not start, and what to try."""
     program = arguments[0]
-    problem = header["problem"]
+    problem, place = header["problem"], folder / program
     if header.get("errno") == errno.ENOENT:
         problem = "there is no such program" if os.sep in program else "it is not on PATH"
+        if not folder.is_dir():
+            problem = f"there is no folder {str(folder)!r}"
+        elif place.is_file() and (first := _first_line(place)).startswith("#!"):
+            problem = f"its first line {first!r:.200} names an interpreter that is not there"
+            if first.endswith("\r"):
+                problem = f"its lines end as on Windows; dos2unix {shlex.quote(str(place))}"
     elif header.get("errno") == errno.EACCES:
-        place = folder / program
         problem = (
             "it is a folder"
             if place.is_dir()
@@ -206,6 +212,13 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
     elif header.get("errno") == errno.ENOEXEC:
         problem = "it is neither a program nor a script with a first line #!"
     return f"Cannot start {program!r:.200}: {problem}. Try by hand: {pasted(arguments, folder)}"
+
+
+def _first_line(path: Path) -> str:
+    """The first line of a script; empty if it cannot be read."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return file.readline(500).decode("utf-8", "replace").rstrip("\n")
+    return ""
 
 
 def pasted(

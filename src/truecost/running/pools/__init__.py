@@ -7,11 +7,11 @@ from typing import TypeAlias, cast
 
 from truecost.errors import InputError
 from truecost.running.machine import claimed_cores, cores
+from truecost.running.pools.base import Finished, Pool, Task
 from truecost.running.pools.local import LocalPool
-from truecost.running.pools.task import Finished, Pool, Task
 from truecost.running.scenario import Scenario
 
-__all__ = ["Finished", "Pool", "PoolLike", "Task", "open_pool"]
+__all__ = ["Finished", "Pool", "Task", "open_pool"]
 
 # A number of workers, the address of a Dask scheduler, an Executor, or a Pool; None: a worker for
 # each free core.
@@ -41,10 +41,8 @@ def open_pool(
             from truecost.running.pools.dask import dask_executor
             from truecost.running.pools.executor import ExecutorPool
 
-            executor, size, trouble = stack.enter_context(dask_executor(pool, workers))
-            yield stack.enter_context(
-                ExecutorPool(scenario, executor, size, pin=pin, trouble=trouble)
-            )
+            executor, size, check = stack.enter_context(dask_executor(pool, workers))
+            yield stack.enter_context(ExecutorPool(scenario, executor, size, pin=pin, check=check))
         elif isinstance(pool, Executor):
             from truecost.running.pools.executor import ExecutorPool, size_of
 

@@ -3,7 +3,6 @@
 import gc
 import logging
 import socket
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
@@ -11,12 +10,10 @@ from typing import Any
 
 from truecost.errors import InputError, LostClusterError
 
-# Seconds to wait for the scheduler.
+# Seconds to wait for the scheduler, and for its first worker.
 CONNECT = 10.0
 # How often a client is started anew, on a machine so busy that its thread does not come up.
 STARTS = 6
-# Seconds without workers until we give up: batch systems start them when they please.
-DESERTED = 600.0
 
 
 @contextmanager
@@ -24,10 +21,7 @@ def dask_executor(
     address: str, workers: int | None
 ) -> Iterator[tuple[Executor, int, Callable[[], None]]]:
     """The executor of the scheduler at an address, its size, which is the cluster's threads unless
-    given, and what raises where the cluster is gone.
-
-    An address `tls://…` is connected to with the certificates that Dask's own settings name
-    (`distributed.comm.tls`).
+    given, and what raises where the scheduler is gone.
     """
     with _silenced():
         client = _connected(address)
@@ -43,7 +37,15 @@ def dask_executor(
                     f"The Dask scheduler at {address} has no workers. Start workers, or give their "
                     "number with --workers to wait for them."
                 )
-            yield executor, size, _watch(client, address)
+
+            def check() -> None:
+                if client.status != "running":
+                    raise LostClusterError(
+                        f"The Dask scheduler at {address} is gone. Finished runs are safe: start "
+                        "the scheduler and its workers, then repeat the command to continue."
+                    )
+
+            yield executor, size, check
         finally:
             # A scheduler that is gone must not keep us.
             with suppress(Exception):
@@ -51,36 +53,6 @@ def dask_executor(
                     executor.shutdown(wait=False)
             with suppress(Exception):
                 client.close(timeout=CONNECT)
-
-
-def _watch(client: Any, address: str) -> Callable[[], None]:
-    """What raises where the scheduler is gone, or has had no workers for long."""
-    seen = time.monotonic()
-
-    def trouble() -> None:
-        nonlocal seen
-        threads = 0
-        gone: BaseException | None = None
-        try:
-            if client.status == "running":
-                threads = sum(client.nthreads().values())
-        except Exception as error:
-            gone = error
-        if client.status != "running" or gone is not None:
-            raise LostClusterError(
-                f"The Dask scheduler at {address} is gone. Finished runs are safe: start the "
-                "scheduler and its workers, then repeat the command to continue."
-            ) from gone
-        if threads:
-            seen = time.monotonic()
-        elif time.monotonic() - seen > DESERTED:
-            raise LostClusterError(
-                f"The Dask scheduler at {address} has had no workers for {DESERTED / 60:.0f} "
-                "minutes. Finished runs are safe: start workers, then repeat the command to "
-                "continue."
-            )
-
-    return trouble
 
 
 def _connected(address: str) -> Any:
@@ -107,29 +79,20 @@ def _connected(address: str) -> Any:
                 return connect(address, timeout=CONNECT, set_as_default=False)
         raise TimeoutError("this machine is too busy to start Dask's client")
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
-        hint = ""
-        if address.startswith("tls:"):
-            hint = (
-                " Dask's settings distributed.comm.tls must name a ca-file, and a certificate and "
-                "key of the client."
-            )
         cause = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"There is no Dask scheduler at {address!r}: {cause}.{hint}") from error
+        raise InputError(
+            f"There is no Dask scheduler at {address!r}: {cause}. Start it, or correct the address."
+        ) from error
 
 
 @contextmanager
 def _silenced() -> Iterator[None]:
     # Dask logs many lines about what we say in a sentence.
+    with suppress(ImportError):
+        import distributed  # noqa: F401 - sets its handlers
     logger = logging.getLogger("distributed")
-    handlers = list(logger.handlers)
-
-    def never(_record: logging.LogRecord) -> bool:
-        return False
-
-    for handler in handlers:
-        handler.addFilter(never)
+    handlers, logger.handlers = logger.handlers, [logging.NullHandler()]
     try:
         yield
     finally:
-        for handler in handlers:
-            handler.removeFilter(never)
+        logger.handlers = handlers

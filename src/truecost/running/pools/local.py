@@ -1,13 +1,14 @@
 """Runs on this machine: slots, one thread waiting for each."""
 
 import queue
-import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 from truecost.errors import InputError, TruecostError
 from truecost.running.execute import Caller, execute, version_of
 from truecost.running.machine import memory_allowed, this_machine
-from truecost.running.pools.task import Finished, Task
+from truecost.running.pools.base import Finished, FuturePool, Task
 from truecost.running.scenario import Scenario
 from truecost.running.slots import MB, LostSlotError, Slot
 
@@ -15,14 +16,13 @@ from truecost.running.slots import MB, LostSlotError, Slot
 ATTEMPTS = 3
 
 
-class LocalPool:
+class LocalPool(FuturePool):
     """Slots on this machine, each pinned to cores or to none."""
 
     def __init__(self, scenario: Scenario, pinned: Sequence[tuple[int, ...] | None]) -> None:
+        super().__init__(len(pinned))
         check_memory(scenario, len(pinned))
         self._caller = Caller(scenario)
-        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-        self._results: queue.SimpleQueue[Finished | BaseException] = queue.SimpleQueue()
         self._slots: list[Slot] = []
         self._closing = False
         try:
@@ -32,73 +32,45 @@ class LocalPool:
         except BaseException:
             self._close_slots()
             raise
-        self._threads = [
-            threading.Thread(target=self._work, args=(place,), daemon=True)
-            for place in range(len(pinned))
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._idle: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for place in range(len(pinned)):
+            self._idle.put(place)
+        self._threads = ThreadPoolExecutor(len(pinned))
 
-    @property
-    def workers(self) -> int:
-        """How many runs are executed at a time."""
-        return len(self._slots)
+    def start(self, task: Task) -> Future[Any]:
+        """Begin a run as soon as a slot is free."""
+        return self._threads.submit(self._run, task)
 
-    def submit(self, task: Task) -> None:
-        """Take a task."""
-        self._tasks.put(task)
+    def result(self, future: Future[Any], task: Task, losses: int) -> list[Finished]:  # noqa: ARG002
+        """The finished run."""
+        return [future.result()]
 
-    def wait(self) -> list[Finished]:
-        """All runs that are finished, at least one."""
-        results = [self._results.get()]
-        while not self._results.empty():
-            results.append(self._results.get())
-        errors = [result for result in results if isinstance(result, BaseException)]
-        finished = [result for result in results if isinstance(result, Finished)]
-        if errors and not finished:
-            raise errors[0]
-        for error in errors:
-            # Finished runs are recorded first; the error is met at the next call.
-            self._results.put(error)
-        return finished
-
-    def cancel(self) -> list[Task]:
-        """Drop the tasks that have not started."""
-        dropped: list[Task] = []
-        while True:
-            try:
-                task = self._tasks.get_nowait()
-            except queue.Empty:
-                return dropped
-            if task is not None:
-                dropped.append(task)
-
-    def _work(self, place: int) -> None:
-        while (task := self._tasks.get()) is not None and not self._closing:
-            try:
-                self._results.put(self._run(place, task))
-            except BaseException as error:
-                if not self._closing:
-                    self._results.put(error)
-
-    def _run(self, place: int, task: Task) -> Finished:
-        lost = False
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                slot = self._slots[place]
-                if lost:
-                    slot = self._slots[place] = Slot(cores=slot.cores)
-                outcome = execute(
-                    slot, self._caller, task.configuration, task.instance, task.seed, task.cap
-                )
-            except LostSlotError as error:
-                # Somebody killed the supervisor: its run is lost, and is made again.
-                if self._closing or attempt == ATTEMPTS:
-                    raise killed(task, error) from error
-                lost = True
-                continue
-            return Finished(task=task, outcome=outcome, machine=this_machine(self._solver))
-        raise AssertionError
+    def _run(self, task: Task) -> Finished:
+        place = self._idle.get()
+        lost = LostSlotError()
+        try:
+            for attempt in range(ATTEMPTS):
+                if self._closing:
+                    break
+                try:
+                    if attempt:
+                        # Somebody killed the supervisor: its run is lost, and is made again.
+                        self._slots[place] = Slot(cores=self._slots[place].cores)
+                    outcome = execute(
+                        self._slots[place],
+                        self._caller,
+                        task.configuration,
+                        task.instance,
+                        task.seed,
+                        task.cap,
+                    )
+                except LostSlotError as error:
+                    lost = error
+                else:
+                    return Finished(task=task, outcome=outcome, machine=this_machine(self._solver))
+            raise killed(task, lost)
+        finally:
+            self._idle.put(place)
 
     def _close_slots(self) -> None:
         for slot in self._slots:
@@ -109,14 +81,13 @@ class LocalPool:
 
     def __exit__(self, *_: object) -> None:
         self._closing = True
-        for _thread in self._threads:
-            self._tasks.put(None)
-        while any(thread.is_alive() for thread in self._threads):
+        self.cancel()
+        while not all(future.done() for future in self._out):
             # Again and again: a thread may just have replaced a lost slot.
             for slot in list(self._slots):
                 slot.stop()
-            for thread in self._threads:
-                thread.join(0.05)
+            wait(self._out, timeout=0.05)
+        self._threads.shutdown()
         self._close_slots()
 
 

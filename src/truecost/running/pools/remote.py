@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from truecost.errors import InputError
+from truecost.errors import InputError, TruecostError
 from truecost.running.execute import Caller, execute, version_of
 from truecost.running.machine import claimed_cores, this_machine, truecost_version
+from truecost.running.pools.base import Task
 from truecost.running.pools.local import ATTEMPTS, check_memory, killed
-from truecost.running.pools.task import Task
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError, Slot
 from truecost.runs import Instance, Machine, Outcome
@@ -44,16 +44,6 @@ class Job:
             pin=pin,
             truecost=truecost_version(),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why a run could not be made on a worker, in a message that names it; `input` where another
-    worker may do better.
-    """
-
-    message: str
-    input: bool
 
 
 def fingerprint_of(scenario: Scenario) -> str:
@@ -128,9 +118,9 @@ _digests: dict[tuple[str, str, object], str] = {}
 _solver: dict[str, str] = {}
 
 
-def remote_run(job: Job, task: Task, digest: str) -> tuple[Outcome, Machine] | Problem:
-    """Make a run, in a worker's thread or process. Never raises: an exception would say that the
-    worker is lost.
+def remote_run(job: Job, task: Task, digest: str) -> tuple[Outcome, Machine] | TruecostError:
+    """Make a run, in a worker's thread or process. Why it cannot be made is returned, an InputError
+    where another worker may do better: an exception would say that the worker is lost.
     """
     host = os.uname().nodename
     try:
@@ -146,14 +136,12 @@ def remote_run(job: Job, task: Task, digest: str) -> tuple[Outcome, Machine] | P
         return _attempt(job, task, caller, instance)
     except OSError as error:
         missing = f"{error.filename or job.scenario}: {error.strerror or error}."
-        return Problem(message=f"On the worker {_worker(host)}: {missing}", input=True)
+        return InputError(f"On the worker {_worker(host)}: {missing}")
     except InputError as error:
         text = str(error)
-        named = text if host in text else f"On the worker {_worker(host)}: {text}"
-        return Problem(message=named, input=True)
+        return InputError(text if host in text else f"On the worker {_worker(host)}: {text}")
     except Exception as error:
-        message = f"On the worker {_worker(host)}: {type(error).__name__}: {error}"
-        return Problem(message=message, input=False)
+        return TruecostError(f"On the worker {_worker(host)}: {type(error).__name__}: {error}")
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -42,26 +42,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of target.
-
-    Parameters
-    ----------
-    call
-        The words that are executed for a run, without a shell.
-    read
-        The answer in an output, given the exit code; one that cannot be read is a crash.
-    style
-        How configurations are written as arguments unless the scenario says otherwise.
-    placeholders
-        What its command may ask for beside {python}, {scenario}, {program} and {scratch}.
-    failing
-        Whether an exit code other than 0 is a crash whatever was printed.
+    """A kind of target: the words that are executed for a run, and the answer in an output, given
+    the exit code; one that cannot be read is a crash.
     """
 
     call: Callable[[Call], list[str]]
     read: Callable[["Scenario", int, str], Answer]
+    # How configurations are written as arguments unless the scenario says otherwise.
     style: str = "-name value"
+    # What its command may ask for beside {python}, {scenario}, {program} and {scratch}.
     placeholders: frozenset[str] = frozenset()
+    # Whether an exit code other than 0 is a crash whatever was printed.
     failing: bool = False
 
 
