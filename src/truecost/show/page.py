@@ -68,7 +68,7 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
         size=sections.size(assessment.log),
         said=said,
         steps=next_steps(assessment),
-        statements=sections.statements(assessment, names),
+        statements=sections.without_empty(sections.statements(assessment, names)),
         ladder=sections.ladder(assessment),
         condition=condition,
         caveats=[line for line in sections.caveats(assessment) if line != condition],

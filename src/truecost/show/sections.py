@@ -83,7 +83,7 @@ def _named(assessment: "Assessment", one: "Statement", names: Names) -> str:
         case "median speed-up":
             return "median speed-up"
         case "geometric speed-up":
-            return f"geometric-mean speed-up, shift {given(one.shift or 0)} s"
+            return f"geometric speed-up, shift {given(one.shift or 0)} s"
         case "margin":
             margin = given(100 * (assessment.question.margin_share or 0))
             return f"{about} below the margin of {margin} % by"
@@ -124,6 +124,20 @@ def statements(assessment: "Assessment", names: Names = NAMES) -> Table:
         rows.append((opening(_named(assessment, one, names)), grade, *values(one)))
     head = ("quantity", "grade", "observed", f"limits, {level} each", "approximate")
     return Table(head=head, rows=tuple(rows), texts=2)
+
+
+def without_empty(table: Table) -> Table:
+    """Return a table without the columns that have nothing in any row."""
+    kept = [
+        place
+        for place in range(len(table.head))
+        if place == 0 or any(row[place] not in ("", "–") for row in table.rows)
+    ]
+    return Table(
+        head=tuple(table.head[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+        texts=sum(place < table.texts for place in kept),
+    )
 
 
 def ladder(assessment: "Assessment") -> Table | None:

@@ -96,7 +96,8 @@ def _everything(
         narrow = sections.Table(
             head=table.head[:-1], rows=tuple(row[:-1] for row in table.rows), texts=table.texts
         )
-        yield from ("", paint("Statements", "strong"), *_grid(narrow, width))
+        shown = sections.without_empty(narrow)
+        yield from ("", paint("Statements", "strong"), *_grid(shown, width))
     if (ladder := sections.ladder(assessment)) is not None:
         yield from ("", paint("By penalty", "strong"), *_grid(ladder, width))
     ranking = sections.ranking(assessment)

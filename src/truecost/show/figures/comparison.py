@@ -42,9 +42,9 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     needed(assessment)
     same = assessment.same
     assert same is not None  # noqa: S101 - `needed` raises otherwise
-    ax = axes_of(ax, (5.6, 3.9))
+    ax = axes_of(ax, (5.2, 2.5))
     difference = same.difference
-    ax.plot([0, 0], [-0.14, 1.0], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
+    ax.plot([0, 0], [-0.3, 0.75], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
     reach = [0.0, difference.observed]
     if isfinite(difference.lower) and isfinite(difference.upper):
         reach += (difference.lower, difference.upper)
@@ -62,11 +62,11 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     low, high = min(reach), max(reach)
     room = 0.08 * (high - low) or 1.0
     ax.set_xlim(low - room, high + room)
-    ax.set_ylim(-1.3, 1.3)
+    ax.set_ylim(-1.9, 1.2)
     ax.annotate(f"winner {number(same.winner_cost)}", (difference.observed, 0), (0, -11),
                 textcoords="offset points", ha="center", va="top", color=INK)  # fmt: skip
     left = (low + high) / 2 < 0
-    ax.annotate(f"default {number(same.default_cost)}", (0, 1.05), (-4 if left else 4, 0),
+    ax.annotate(f"default {number(same.default_cost)}", (0, 0.85), (-4 if left else 4, 0),
                 textcoords="offset points", ha="right" if left else "left", color=INK)  # fmt: skip
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -82,7 +82,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
 
 def _wins_bar(ax: "Axes", won: int, tied: int, lost: int) -> None:
     """Draw how many pairs of runs were won, tied and lost, above the axes."""
-    bar = ax.inset_axes((0, 1.04, 1, 0.16))
+    bar = ax.inset_axes((0, 1.04, 1, 0.14))
     bar.set_axis_off()
     bar.set_xlim(0, max(1, won + tied + lost))
     left = 0
@@ -103,7 +103,7 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax
         Axes to draw into; those of a new figure by default.
     """
-    both, ax = needed(assessment), axes_of(ax, (4.0, 4.1))
+    both, ax = needed(assessment), axes_of(ax, (3.4, 3.5))
     x, y = both.default, both.winner
     values = np.concatenate([x, y])
     log = log_if_wide(values)
@@ -183,7 +183,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10) -> "Axes":
+def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 9) -> "Axes":
     """Draw what the instances with the largest differences add to the mean difference.
 
     Parameters
@@ -201,7 +201,7 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 10)
     first, others = order[:most], order[most:]
     one_folder = len({name.rpartition("/")[0] for name in both.instances}) == 1
     instances = [name.rpartition("/")[2] if one_folder else name for name in both.instances]
-    names = [short(instances[place], 26) for place in first]
+    names = [short(instances[place], 22) for place in first]
     values = [float(parts[place]) for place in first]
     if len(others):
         names.append(f"{len(others):,} others")

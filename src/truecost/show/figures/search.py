@@ -15,6 +15,7 @@ from truecost.show.figures.style import (
     INK,
     LINE,
     ORANGE,
+    SIZE,
     axes_of,
     few_ticks,
     legend,
@@ -91,7 +92,7 @@ def _budget(assessment: "Assessment") -> int:
     return int((~np.isnan(assessment.log.runs.costs)).sum())
 
 
-def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) -> "Axes":
+def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 15) -> "Axes":
     """Draw the training costs of the best configurations, and which of them may be the best.
 
     Parameters
@@ -111,7 +112,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
         if row.configuration in (assessment.winner, assessment.default)
         and row.configuration not in names
     ]
-    ax = axes_of(ax, (4.6, max(2.0, 1.0 + 0.19 * len(rows))))
+    ax = axes_of(ax, (SIZE[0], max(2.0, 0.9 + 0.18 * len(rows))))
     known = any(row.maybe_best is not None for row in rows)
     looks = (
         (True, "may be the best", {"color": BLUE, "marker": "o"}),
@@ -128,7 +129,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 20) 
     ax.set_yticks(
         range(len(rows)),
         [
-            f"{roles.get(row.configuration, '')}{short(label(row.configuration), 24)}"
+            f"{roles.get(row.configuration, '')}{short(label(row.configuration), 18)}"
             for row in rows
         ],
         parse_math=False,
@@ -165,7 +166,7 @@ def matrix(assessment: "Assessment", ax: "Axes | None" = None, most: int = 500) 
     sums = np.nansum(costs, axis=0)
     easy = np.argsort(np.where(counts > 0, sums / np.maximum(counts, 1), np.inf), kind="stable")
     costs = _thinned(_thinned(costs[:, easy], most).T, most).T
-    ax = axes_of(ax, (4.6, 3.2))
+    ax = axes_of(ax, (SIZE[0], 3.1))
     known = costs[np.isfinite(costs)]
     low, high = float(known.min()), float(known.max())
     norm = LogNorm(low, high) if log_if_wide([low, high]) else Normalize(low, high)
@@ -208,19 +209,19 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
         raise InputError("Over-tuning is measured for lists of configurations with common runs.")
     seeming = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
     real = seeming + selection.error
-    ax = axes_of(ax, (4.6, 1.7))
+    ax = axes_of(ax, (SIZE[0], 1.7))
     ax.plot([seeming, real], [1, 0], color=GREY, linewidth=0.9)
     rows = ((1, seeming, "training cost", GREY, "s"), (0, real, "with over-tuning", BLUE, "o"))
     for row, cost, _, colour, marker in rows:
         ax.plot([cost], [row], marker, color=colour, markersize=8)
-        ax.annotate(number(cost), (cost, row), (0, 8), textcoords="offset points", ha="center",
+        ax.annotate(number(cost), (cost, row), (8, 0), textcoords="offset points", va="center",
                     color=INK)  # fmt: skip
     others = [row.cost for row in assessment.ranking if row.configuration == assessment.default]
     for cost in others:
         ax.axvline(cost, color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
     ax.set_yticks([row for row, *_ in rows], [text for _, _, text, _, _ in rows])
-    ax.set_ylim(-0.6, 1.8)
-    ax.margins(x=0.15)
+    ax.set_ylim(-0.6, 1.6)
+    ax.margins(x=0.3)
     few_ticks(ax, "x")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

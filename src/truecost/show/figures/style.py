@@ -31,8 +31,8 @@ COLOURS: Final = {
 BLUE, ORANGE, GREY, SAND, INK, LINE = (light for light, _ in COLOURS.values())
 # From light (cheap) to dark (expensive): lightness alone conveys the order.
 COSTS: Final = "viridis_r"
-# Inches on the page: two figures beside each other.
-SIZE: Final = (4.6, 3.1)
+# Inches: three figures beside each other on the page, or the column of a paper.
+SIZE: Final = (3.4, 2.7)
 # Inches of a column and of a page of a two-column paper.
 WIDTHS: Final = {"column": 3.35, "page": 7.0}
 # Points of text in a paper.
@@ -128,7 +128,7 @@ def few_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
     ):
         if name in which and scale == "linear":
             largest = max(map(abs, limits))
-            number = 3 if largest >= 1e6 else 4 if largest >= 1e5 else 5
+            number = 2 if largest >= 1e6 else 3 if largest >= 1e3 else 4
             axis.set_major_locator(MaxNLocator(number, steps=[1, 2, 2.5, 5, 10]))
             axis.set_major_formatter(FuncFormatter(_tick))
 
