@@ -74,6 +74,9 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     if same is not None and same.source == "test" and log.runs is not log.test:
         same = _with_training(same, log)
     grade = _grade(statements, same)
+    if grade in ("better", "worse", "no relevant difference"):
+        # A test that stops since it is decided leaves nothing undone.
+        caveats = [caveat for caveat in caveats if caveat.code != "unfinished"]
     best = _best_set(evidence, question)
     return Assessment(
         log=log,
@@ -332,7 +335,8 @@ def _noise(log: Log, winner: str) -> VarianceComponents | None:
 
 def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
     """What qualifies the log, one line each."""
-    bounded, censored = math.isfinite(log.runs.width), int(log.runs.censored.sum())
+    judged = log.runs if log.test is None else log.test
+    bounded, censored = math.isfinite(judged.width), int(log.runs.censored.sum())
     score = "the best possible score − score" if bounded else "−score"
     possible = [
         (log.maximised, "maximised", f"Costs are {score}, so smaller is better."),
