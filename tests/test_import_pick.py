@@ -9,6 +9,7 @@ from typing import Any
 
 import campaign_tools
 import numpy as np
+import pandas as pd
 import pytest
 from imports import DATA, codes, load, statuses, write
 
@@ -259,3 +260,20 @@ def test_options_without_a_meaning(source: Path, options: dict[str, Any]) -> Non
     """An option that a format has no use for would be passed over without a word."""
     with pytest.raises(InputError, match="means nothing"):
         load(source, **options)
+
+
+@pytest.mark.parametrize("options", [{"objective": "x"}, {"steps_are": "instances"}])
+def test_options_without_a_meaning_for_objects(options: dict[str, Any]) -> None:
+    """An option would be passed over without a word."""
+    frame = pd.DataFrame({"configuration": ["a"], "instance": ["x"], "cost": [1.0]})
+    for source in (frame, frame[["cost"]].to_numpy()):
+        with pytest.raises(InputError, match="means nothing"):
+            load(source, **options)
+
+
+@pytest.mark.parametrize(("kind", "file"), [("smac", "runhistory.json"), ("aslib", "algorithm_")])
+def test_a_format_whose_files_are_not_there(tmp_path: Path, kind: str, file: str) -> None:
+    """The message would say that a file that is there cannot be read."""
+    path = write(tmp_path / "t.csv", "configuration,instance,cost\na,x,1\n")
+    with pytest.raises(InputError, match=file):
+        load(path, format=kind)

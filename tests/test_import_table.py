@@ -325,3 +325,77 @@ def test_a_table_has_one_cost(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--columns cost"):
         load(path, objective="time")
     assert "columns" not in said(load(path))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        # A crash after 0.01 s would be the best run.
+        ("a,x,1,solved\na,y,0.01,crashed\nb,x,2,solved\nb,y,3,solved\n", "--cutoff"),
+        ("a,x,1,timeout\nb,x,2,solved\n", "--high"),
+    ],
+)
+def test_failed_runs_do_not_look_best(tmp_path: Path, table: str, message: str) -> None:
+    """A configuration would win by crashing at once."""
+    path = text(tmp_path, f"configuration,instance,cost,status\n{table}")
+    with pytest.raises(InputError, match=message):
+        load(path)
+    assert load(path, cutoff=5.0).runs.costs.max() == 50
+    assert load(path, high=100.0).runs.costs.max() <= 3
+
+
+def test_failed_runs_that_cost_the_most_are_read(tmp_path: Path) -> None:
+    """A table of PAR1 scores would be refused."""
+    rows = "a,x,1,solved\na,y,5,timeout\nb,x,5,solved\n"
+    runs = load(text(tmp_path, f"configuration,instance,cost,status\n{rows}")).runs
+    assert runs.costs[0, 1, 0] == 5
+
+
+def test_a_run_of_one_seed_is_made_once(tmp_path: Path) -> None:
+    """A table that was put together twice would count every run twice, and lose its seeds."""
+    rows = "configuration,instance,seed,cost\na,x,1,1\na,x,1,1\nb,x,1,2\n"
+    path = text(tmp_path, rows)
+    with pytest.raises(InputError, match=r"several rows.*--columns seed="):
+        load(path)
+    assert load(path, columns={"seed": ""}).runs.shape == (2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ("a,x,-1\nb,x,2\n", {"cutoff": 5.0}, "leave it empty"),
+        ("a,x,50\nb,x,.2\n", {"maximise": True, "high": 1.0}, "above --high 1"),
+        ("a,x,1\nb,x,timeout\n", {}, "column called status"),
+        ("a,x,1\nb,x,'1.234,5'\n".replace("'", '"'), {}, "1234.5"),
+    ],
+)
+def test_what_to_do_about_a_number(
+    tmp_path: Path, rows: str, options: dict[str, Any], message: str
+) -> None:
+    """The message would be about something the user never wrote."""
+    with pytest.raises(InputError, match=message):
+        load(text(tmp_path, HEADER + rows), **options)
+
+
+def test_seeds_that_are_no_numbers_can_be_left_out(tmp_path: Path) -> None:
+    """A table with named or missing seeds could not be read."""
+    path = text(tmp_path, "configuration,instance,seed,cost\na,x,s1,1\nb,x,,2\n")
+    with pytest.raises(InputError, match="--columns seed="):
+        load(path)
+    assert load(path, columns={"seed": ""}).runs.seeds is None
+
+
+@pytest.mark.parametrize("name", ["solved", "success", "correct"])
+def test_solved_is_no_cost(tmp_path: Path, name: str) -> None:
+    """The configuration that solves the least would win."""
+    path = text(tmp_path, f"configuration,instance,{name}\na,x,1\nb,x,0\n")
+    with pytest.raises(InputError, match="--maximise"):
+        load(path, columns={"cost": name})
+    costs = load(path, columns={"cost": name}, maximise=True, high=1.0).runs.costs
+    assert costs.ravel().tolist() == [0, 1]
+
+
+def test_fields_apart_by_spaces(tmp_path: Path) -> None:
+    """The message would ask for names of columns, which does not help."""
+    with pytest.raises(InputError, match="commas"):
+        load(text(tmp_path, "configuration instance cost\na x 1\n"))

@@ -185,3 +185,13 @@ def test_sat_competitions() -> None:
         np.testing.assert_array_equal(matrix.costs[:, :, 0], costs)
         assert int((statuses(matrix) == Status.TIMEOUT).sum()) == int((costs == 10000).sum())
         assert matrix.configurations == tuple(table.columns if turned else table.index)
+
+
+@pytest.mark.parametrize("cells", ["1,2,ERR\ni2,2,3,4\ni3,5,6,7", "1,2,5%\ni2,2,3,4%\ni3,3,4,5%"])
+def test_words_among_costs_are_refused(tmp_path: Path, cells: str) -> None:
+    """A configuration would be left out because of one cell."""
+    path = write(tmp_path / "wide.csv", f"instance,a,b,c\ni1,{cells}\n")
+    with pytest.raises(InputError, match="'c'"):
+        load(path)
+    notes = load(write(path, "instance,a,b,note\ni1,1,2,hard\ni2,2,3,7\ni3,3,4,easy\n")).runs
+    assert notes.configurations == ("a", "b")

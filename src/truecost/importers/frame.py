@@ -34,6 +34,8 @@ MISSING = frozenset({"", "na", "nan"})
 # How decimal commas and groups of thousands look.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 DECIMAL = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+# A number, maybe with a unit.
+NUMBER = re.compile(r"[-+]?[\d.,]+([eE][-+]?\d+)?\s?(%|s|ms|sec|min|h)?")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -244,12 +246,14 @@ def _instead(cell: str) -> str:
     word = cell.strip()
     if re.fullmatch(r"-?\d+,\d+", word):
         return f" Write {word.replace(',', '.')}, or {word.replace(',', '')}, whichever is meant."
-    if word.isalpha():
-        return f" Write {word!r:.30} into a column called status, and leave the number empty."
+    if not re.search(r"\d", word):
+        return " Leave it empty, and write how the run ended into a column called status."
+    if re.fullmatch(r"[-+.,\d]+", word):
+        return " Write numbers as 1234.5."
     return " Write numbers without units."
 
 
-def wholes(column: Column, name: str) -> IntArray:
+def wholes(column: Column, name: str, role: str) -> IntArray:
     """A column as whole numbers, also where it holds them as text."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return column.astype(np.int64)
@@ -270,7 +274,7 @@ def wholes(column: Column, name: str) -> IntArray:
         row = int(np.flatnonzero(~good)[0])
         raise InputError(
             f"The column {name!r:.60} has {words(column)[row] or ''!r:.60} in row {row + 1}, which "
-            "is no whole number."
+            f"is no whole number. Number all, or say that there is no {role}: --columns {role}=."
         )
     return found
 
@@ -282,6 +286,15 @@ def is_numeric(column: Column, also: frozenset[str] = MISSING) -> bool:
     cells = _with_points([cell.strip() if cell else "" for cell in column])
     known = [cell for cell in cells if cell.lower() not in also]
     return bool(known) and all(is_number(cell) for cell in known)
+
+
+def check_numbers(column: Column, name: str, also: frozenset[str] = MISSING) -> None:
+    """Refuse numbers with a few words or units among them: without those, it would be no notes."""
+    if isinstance(column, np.ndarray) or is_numeric(column, also):
+        return
+    cells = [cell.strip() for cell in column if cell and cell.strip().lower() not in also]
+    if 2 * sum(NUMBER.fullmatch(cell) is not None for cell in cells) >= max(len(cells), 1):
+        numbers(["" if (cell or "").strip().lower() in also else cell for cell in column], name)
 
 
 def take(table: Table, keep: BoolArray) -> Table:

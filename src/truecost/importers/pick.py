@@ -24,7 +24,7 @@ MEANT_FOR = {
     "columns": (*TABLES, "own", "journal"),
     "objective": ("smac", "optuna", "aslib", "benchexec", "npy", "own", "journal"),
     "steps-are": ("optuna", "own", "journal"),
-    "maximise": (*TABLES, "own", "journal"),
+    "maximise": (*TABLES, "array", "own", "journal"),
 }
 START = 1 << 16
 SQLITE = b"SQLite format 3\0"
@@ -74,7 +74,9 @@ def import_runs(source: Any, reading: Reading | None = None) -> Log:
         raise InputError(f"{path}: The runs do not fit into memory.") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"{path}: It cannot be read ({reason:.100}). Check the path.") from error
+        # A format that was asked for may have files beside this one.
+        name = error.filename or path
+        raise InputError(f"{name}: It cannot be read ({reason:.100}). Check the path.") from error
     return _with_test(log, reading)
 
 
@@ -109,12 +111,15 @@ def _of_object(source: Any, reading: Reading) -> Log:
     if isinstance(source, CostMatrix):
         return changed(Log(runs=source), reading)
     if optuna.is_study(source):
+        _check_options("optuna", reading)
         return optuna.read(source, reading)
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         from truecost.importers import frame
 
+        _check_options("table", reading)
         return _of_table(frame.from_frame(source), reading, "runs")
     if isinstance(source, np.ndarray | list | tuple):
+        _check_options("array", reading)
         return of_array(source, reading)
     raise InputError(
         f"Runs cannot be read from {type(source).__name__}. Give a path, a DataFrame of pandas, an "

@@ -146,6 +146,10 @@ def _charge(
             f"Running times with a cutoff cost 0 to {worst:g} (PAR{factor:g}). Leave out "
             "--low and --high, or change --par."
         )
+    if (values < 0).any():
+        raise InputError(
+            f"A running time is {np.nanmin(values):g}. If that means not solved, leave it empty."
+        )
     # Without a status, a run that reaches the cutoff was stopped by it.
     late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
     overran = {
@@ -199,6 +203,10 @@ def _turned(values: FloatArray, reading: Reading, score: str) -> tuple[FloatArra
         raise InputError("Scores that are maximised have no cutoff. Leave out --cutoff and --par.")
     low, high = reading.low, reading.high
     start = 0.0 if high is None else high
+    if high is not None and (values > high).any():
+        raise InputError(
+            f"The {score} {np.nanmax(values):g} is above --high {high:g}. Give the best possible."
+        )
     ends = replace(
         reading, low=None if high is None else 0.0, high=None if low is None else start - low
     )

@@ -10,6 +10,8 @@ SCORES = frozenset({
     "accuracy", "acc", "score", "scores", "reward", "auc", "auroc", "f1", "r2", "precision",
     "recall", "fitness", "return", "profit", "throughput", "ndcg", "bleu", "iou",
 })  # fmt: skip
+# Of these more is better, too; they are costs only where the caller says so.
+SUCCESSES = frozenset({"solved", "success", "correct"})
 # Ours, and what others call it. A column with our own name counts before those with others.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "configuration": (

@@ -1,17 +1,18 @@
 """Long tables, a row for every run: csv, packed or not, parquet, or a data frame of pandas."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError, counted
-from truecost.importers.frame import Table, numbers, take, texts, wholes, words
+from truecost.importers.frame import Table, check_numbers, numbers, take, texts, wholes, words
 from truecost.importers.recorded import Recorded, coded, counts, log_of, statuses_of
 from truecost.importers.roles import (
     NEEDED,
     SCORES,
+    SUCCESSES,
     listed,
     plain_name,
     roles_by_name,
@@ -53,6 +54,13 @@ def missing_roles(table: Table, reading: Reading) -> InputError:
     """What to say of a table that is neither long nor wide."""
     columns = list(table)
     roles = roles_by_name(columns, reading.columns)
+    if len(columns) == 1:
+        raise InputError(
+            f"The table has one column, {listed(columns)}. Separate its columns by commas."
+        )
+    for name in columns[1:]:
+        if name not in roles.values():
+            check_numbers(table[name], name)
     missing = [role for role in NEEDED if role not in roles]
     hint = ",".join(f"{role}=NAME" for role in missing)
     return InputError(
@@ -76,12 +84,14 @@ def read(
     """
     cost = roles["cost"]
     # The worst configuration would win.
-    if reading.maximise is None and SCORES & words_of(cost):
+    if reading.maximise is None and (SCORES | SUCCESSES) & words_of(cost):
         raise InputError(
             f"The column {cost!r:.60} looks like a score. Give --maximise if larger is better, "
             "--no-maximise if smaller is."
         )
-    renamed = [f"{theirs} is the {role}" for role, theirs in roles.items() if theirs != role]
+    renamed = [
+        f"{theirs} is the {role}" for role, theirs in roles.items() if theirs.lower() != role
+    ]
     caveats = [Caveat("columns", f"Columns: {', '.join(renamed)}.")] if renamed else []
     values = numbers(table[cost], cost)
     statuses, unfinished, notes = _statuses(table, roles, values.size)
@@ -110,20 +120,20 @@ def read(
         raise InputError("No row has a cost. Give at least one run.")
     omitted = {"run not ended": int(unfinished.sum()), "run with an empty row": int(empty.sum())}
     table, values, statuses = take(table, keep), values[keep], statuses[keep]
+    _check_failures(values, statuses, reading)
     if "status" not in roles:
         caveats += _marked(values, reading, strict=strict)
     columns = {
-        role: wholes(table[roles[role]], roles[role]) for role in ("run", "seed") if role in roles
+        role: wholes(table[roles[role]], roles[role], role)
+        for role in ("run", "seed")
+        if role in roles
     }
     names = [
         coded(texts(table[roles[role]], roles[role]) if role in roles else [name] * values.size)
         for role in NEEDED[:2]
     ]
-    if again := _repeated(names, columns):
-        key = "row repeating the configuration, instance and seed of another"
-        key = key if columns else key.replace(", instance and seed", " and instance")
-        caveats += counts("repeated", "Counted as further runs, in order", {key: again})
-        columns = {}
+    if "run" not in columns:
+        caveats += _repeated(names, columns.get("seed"))
     recorded = Recorded(
         configurations=names[0],
         instances=names[1],
@@ -135,6 +145,23 @@ def read(
         score="" if not reading.maximise else "score" if cost == "cost" else cost,
     )
     return log_of(recorded, reading, omitted=omitted, caveats=caveats)
+
+
+def _check_failures(values: FloatArray, statuses: NDArray[np.int8], reading: Reading) -> None:
+    """Refuse failed runs that would look better than solved ones: a crash after 0.01 s wins."""
+    solved = values[statuses == Status.SOLVED]
+    failed = values[~np.isin(statuses, (Status.SOLVED, Status.CENSORED, NO_STATUS))]
+    said = (reading.cutoff, reading.low, reading.high) != (None, None, None)
+    best, worst = (np.nanmin, np.nanmax)[:: -1 if reading.maximise else 1]
+    if said or not solved.size or np.isnan(failed).all():
+        return
+    cheapest, dearest = float(best(failed)), float(worst(solved))
+    if cheapest > dearest if reading.maximise else cheapest < dearest:
+        raise InputError(
+            f"A failed run costs {cheapest:g}, and a solved one {dearest:g}. If these are running "
+            "times, give the cutoff in seconds: --cutoff. If failed runs cost what the table says, "
+            "give the most that a run can cost: --high."
+        )
 
 
 def _statuses(
@@ -157,16 +184,24 @@ def _statuses(
     return statuses, unfinished, counts("timeouts", "Counted as timeouts", {key: unsolved})
 
 
-def _repeated(names: list[tuple[list[str], IntArray]], columns: Mapping[str, IntArray]) -> int:
-    """How many rows repeat another, where they have no numbers."""
-    if "run" in columns:
-        return 0
-    (_, i), (instances, j) = names
+def _repeated(names: Sequence[tuple[list[str], IntArray]], seeds: IntArray | None) -> list[Caveat]:
+    """A caveat on several runs of a configuration on an instance; refuses those of one seed."""
+    (configurations, i), (instances, j) = names
     cells = i * len(instances) + j
-    if "seed" in columns:
-        seeds, places = np.unique(columns["seed"], return_inverse=True)
-        cells = cells * seeds.size + places
-    return int(cells.size - np.unique(cells).size)
+    if seeds is not None:
+        different, places = np.unique(seeds, return_inverse=True)
+        cells = cells * different.size + places
+    first = np.unique(cells, return_index=True)[1]
+    again = np.setdiff1d(np.arange(cells.size), first)
+    if again.size and seeds is not None:
+        row = int(again[0])
+        raise InputError(
+            f"The run of {configurations[i[row]]:.60} on {instances[j[row]]:.60} with seed "
+            f"{seeds[row]} stands in several rows. Remove all but one. If they are further runs, "
+            "say that there is no seed: --columns seed=."
+        )
+    key = "row repeating the configuration and instance of another"
+    return counts("repeated", "Counted as further runs, in order", {key: again.size})
 
 
 def _families(

@@ -11,7 +11,7 @@ import numpy as np
 from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.importers import table as long_table
-from truecost.importers.frame import Column, Table, is_numeric, numbers, texts, words
+from truecost.importers.frame import Column, Table, check_numbers, is_numeric, numbers, texts, words
 from truecost.importers.roles import (
     NEEDED,
     SYNONYMS,
@@ -83,6 +83,8 @@ def read(table: Table, reading: Reading) -> Log:
             Caveat("left out", f"Left out, as sums of others: {', '.join(summaries):.200}.")
         )
     if others := [name for name in table if name not in {key, *costs, *about.values()}]:
+        for name in others:
+            check_numbers(table[name], name, MISSING)
         caveats.append(Caveat("left out", f"Left out, as no costs: {listed(others)}."))
     # Rows × columns, one after the other.
     cells = np.column_stack([_cells(table[name], name)[keep] for name in columns])
