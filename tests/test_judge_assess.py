@@ -131,6 +131,8 @@ def test_unknown_origin_is_never_green() -> None:
     found = assess(listed(costs, adaptive=None))
     assert (found.grade, found.green, found.exit_code) == ("better", False, 1)
     assert "condition" in [caveat.code for caveat in found.caveats]
+    assert assess(listed(costs, adaptive=None), Question(margin="5%")).exit_code == 1
+    assert assess(listed(costs), Question(margin="5%")).exit_code == 0
     sure = assess(listed(costs, adaptive=None), Question(basis="list"))
     assert (sure.grade, sure.green, sure.exit_code) == ("better", True, 0)
 

@@ -80,6 +80,16 @@ def test_how_delta_is_shared(
         assert difference.delta == pytest.approx(0.05 / rivals)
 
 
+def test_a_default_off_the_list_is_a_rival_of_all() -> None:
+    """A default that was no candidate would lower the number of comparisons."""
+    plan = Plan(order=matrix().instances, planned=6, candidates=("c1", "c2"), watched=False)
+    assert evidence(log(adaptive=False, plan=plan)).rivals == 2
+    never_run = matrix().costs.copy()
+    never_run[0] = np.nan
+    found = evidence(log(matrix().replace(costs=never_run), adaptive=False, default=None))
+    assert (found.candidates, found.rivals) == (2, 2)
+
+
 def test_tuned_logs_are_refused() -> None:
     """The runs that a configurator tuned on would prove its winner better."""
     found = refusal(log(adaptive=True, tool="SMAC3 2.4"))
@@ -376,6 +386,7 @@ def test_the_share_of_a_later_test() -> None:
     assert difference is not None
     # The plan's δ, too.
     assert difference.delta == pytest.approx(0.01)
+    assert {one.delta for one in found.statements} == {difference.delta}
 
 
 def test_what_the_plan_fixed_holds() -> None:

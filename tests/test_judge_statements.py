@@ -76,6 +76,14 @@ def test_costs_without_failures_have_no_failure_counts() -> None:
     assert (same.won, same.tied, same.lost) == (1, 1, 0)
 
 
+def test_a_failed_run_loses_whatever_it_cost() -> None:
+    """A crash with a low cost would count as a win in the block."""
+    costs, crashed = [[0.5, 0.5, 0.2], [0.1, 0.3, 0.9]], [[0, 0, 3], [3, 0, 3]]
+    same = judge(costs, statuses=np.array(crashed)[:, :, np.newaxis]).same
+    assert same is not None
+    assert (same.won, same.tied, same.lost) == (1, 1, 1)
+
+
 def test_families_weigh_equally() -> None:
     """A large family would count more than a small one."""
     found = judge(
@@ -88,6 +96,7 @@ def test_families_weigh_equally() -> None:
     assert (found.same.units, found.same.instances) == (2, 6)
     assert stated(found, "difference").observed == pytest.approx(-0.25)
     assert stated(found, "mean").observed == pytest.approx(0.25)
+    assert [row.cost for row in found.ranking] == pytest.approx([0.25, 0.5])
     assert found.statement("median speed-up") is None
 
 
@@ -250,6 +259,24 @@ def test_probably_needs_failures_that_differ() -> None:
     assert stated(found, "difference").approximate is None
     assert "failures" in stated(found, "difference").no_approximate
     assert found.grade == "undecided"
+
+
+def test_failures_are_counted_in_units() -> None:
+    """Failures within one family would count as if they were independent."""
+    rng = np.random.default_rng(16)
+    old, new = rng.uniform(5, 9, 60), rng.uniform(1, 2, 60)
+    old[:6] = CUTOFF
+    times, families = np.array([old, new]), [f"f{place // 2}" for place in range(60)]
+    costs, late = np.where(times >= CUTOFF, 10 * CUTOFF, times), (times >= CUTOFF).astype(int)
+    terms: dict[str, Any] = {
+        "cutoff": CUTOFF,
+        "par": 10,
+        "statuses": late[:, :, np.newaxis],
+        "families": families,
+    }
+    assert stated(judge(costs, **terms), "difference").approximate is not None
+    by_family = judge(costs, Question(sampled="family"), **terms)
+    assert "only 3 of 30" in stated(by_family, "difference").no_approximate
 
 
 def test_probably_is_for_the_planned_end() -> None:
