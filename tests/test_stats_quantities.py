@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError
 from truecost.stats import quantities as q
+from truecost.stats.betting import Watch
 from truecost.stats.quantities import Numbers, Runs, Scale, limits
 
 TIMES = Scale(low=0, high=100, cutoff=10.0, par=10.0)
@@ -218,6 +220,23 @@ def test_looking_after_every_unit() -> None:
     with pytest.raises(InputError, match="made before the first look"):
         limits(numbers, watched=True)
     assert (median.lower, median.upper) == (0, math.inf)
+
+
+@pytest.mark.parametrize(("share", "cost"), [(0.04, 65.0), (0.08, 50.0), (0.09, 40.0)])
+def test_a_margin_is_missed_as_soon_as_it_is_proven(share: float, cost: float) -> None:
+    """Rounding would hide that a margin is proven not to be kept, until one more unit is there."""
+    n = 40
+    solved = np.zeros((n, 1), bool)
+    sides = [Runs(costs=np.full((n, 1), each), failed=solved) for each in (cost, 10.0)]
+    numbers = q.margin(sides[0], sides[1], Scale(low=0, high=100), share)
+    decide = numbers.deciding_number
+    assert decide is not None
+    watch = Watch(0.05, planned=n, balanced=True, decide=1 - decide)
+    for t in range(1, n + 1):
+        proven = watch.add(1 - float(numbers.values[0]))[0] >= 1 - decide
+        part = replace(numbers, values=numbers.values[:t])
+        assert limits(part, watched=True, planned=n).direction == -proven
+    assert proven
 
 
 def test_a_hundred_wins_of_a_hundred() -> None:

@@ -272,13 +272,16 @@ def proves_above(
     """
     check_share(value, "value")
     values = _checked(x, delta)
-    # At all times an earlier limit stays, whatever comes.
-    if not watched and not (values.size and values.mean() > value):
+    if watched:
+        watch = Watch(delta, planned=planned, balanced=balanced, decide=value)
+        return watch.replay(values)[0] >= value
+    if not (values.size and values.mean() > value):
         return False
-    limit = lower(
-        values, delta, planned=planned, watched=watched, balanced=balanced, decide=value, rng=rng
-    )
-    return limit >= value
+    look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
+    ends = cell_ends(values.size, CELLS, value)
+    ends = ends[ends <= value]
+    # The cell that decides is the likeliest to stay.
+    return bool(look.rejects(ends[-1:]).all() and look.rejects(ends[:-1]).all())
 
 
 def scan(look: OneLook, ends: FloatArray) -> int:

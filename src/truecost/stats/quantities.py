@@ -126,7 +126,9 @@ class Numbers:
         if self.decide is None:
             return None
         value = math.log(self.decide) if self.log else self.decide
-        return (value - self.low) / (self.high - self.low)
+        number = (value - self.low) / (self.high - self.low)
+        # So that upper limits, which are 1 less lower ones, can be exactly this number, too.
+        return 1 - (1 - number)
 
 
 class Limits(NamedTuple):
