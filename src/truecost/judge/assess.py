@@ -343,8 +343,8 @@ def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
         (
             not bounded,
             "range",
-            "The range of costs is unknown, so no limit of a mean is guaranteed. Give --low and "
-            "--high.",
+            "What a run can cost is not known, so nothing is guaranteed about means. Give --low "
+            "and --high, the least and the most.",
         ),
         (
             log.default is not None and default is None,
@@ -354,14 +354,14 @@ def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
         (
             censored > 0,
             "censored",
-            f"{counted(censored, 'run')} stopped early at a cap; estimates count them as the "
+            f"{counted(censored, 'run')} stopped early at a cap. Means count each as the "
             "worst possible cost.",
         ),
         (
             costs.adjusted,
             "adjusted",
-            "Configurations were run on different instances: the ranking adjusts for how hard "
-            "these are, the costs shown do not.",
+            "Configurations were run on different instances. The ranking allows for how hard these "
+            "were; the costs shown are plain means.",
         ),
     ]
     # Importers may have said it in the words of the log.
@@ -397,7 +397,8 @@ def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list
             (
                 evidence.units < evidence.planned,
                 "unfinished",
-                f"Unfinished: {evidence.units} of {evidence.planned} planned units are done.",
+                f"Unfinished: {evidence.units} of {counted(evidence.planned, evidence.sampled)} "
+                "are run.",
             ),
             (
                 # Where seeds are the units, all runs count.
@@ -409,8 +410,8 @@ def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list
             (
                 not tested and bool(plan.candidates and later),
                 "later-configurations",
-                f"{counted(len(later), 'configuration')} added after the list was fixed: estimates "
-                "only.",
+                f"{counted(len(later), 'configuration')} added after the list was fixed: they have "
+                "estimates, but no guarantees.",
             ),
         ]
     return [Caveat(code, sentence) for holds, code, sentence in possible if holds]

@@ -185,8 +185,7 @@ def _unusable(
                 way_out="Run the winner and the default again with new seeds.",
             )
         return Refusal(
-            reason=f"{tool} tuned on these instances, so their runs cannot be used to test its "
-            "winner.",
+            reason=f"{tool} tuned on these instances, so these runs cannot test its winner.",
             way_out=VALIDATE,
         )
     if plan is not None and plan.candidates and winner not in (*plan.candidates, log.default):
@@ -295,7 +294,8 @@ def _count_units(runs: CostMatrix, sampled: Sampled) -> int:
 def _nothing_common(plan: Plan | None) -> Refusal:
     if plan is not None:
         return Refusal(
-            reason="No unit of the plan is finished yet.", way_out="Continue the journal."
+            reason="No planned instance is finished yet.",
+            way_out="Rerun the command that made the journal.",
         )
     return Refusal(reason="Winner and default have no instance in common.", way_out=VALIDATE)
 

@@ -13,7 +13,11 @@ from truecost.judge.evidence import Evidence
 from truecost.matrix.families import FOLDER, candidate_groupings
 from truecost.runs import Caveat
 
-NOUNS: Final = {"family": "families", FOLDER: "folders", "prefix": "first letters of the names"}
+GROUPS: Final = {
+    "family": "of one family",
+    FOLDER: "in one folder",
+    "prefix": "whose names begin alike",
+}
 
 
 def likeness(
@@ -29,8 +33,8 @@ def likeness(
     groupings = candidate_groupings(runs.instances, runs.families)
     if not groupings:
         sentence = (
-            "The names of the instances show no groups, so it cannot be checked whether some of "
-            "them are alike."
+            "Every instance counts as independent. If some are near-copies of each other, group "
+            "them: --families FILE --sampled family."
         )
         return Caveat("no-groups", sentence), None
     values = known_means(runs.select(configurations=names).costs)
@@ -41,7 +45,7 @@ def likeness(
         return None, None
     rule = "" if found.grouping == "family" else f"--families {found.grouping} "
     sentence = (
-        f"Instances cost alike within {found.groups} {NOUNS[found.grouping]}: they are not "
-        f"independent, as the guarantees need. Judge by groups: {rule}--sampled family."
+        f"Instances {GROUPS[found.grouping]} cost alike ({found.groups} groups): they are not "
+        f"independent, so the guarantees do not hold. Judge by groups: {rule}--sampled family."
     )
     return Caveat("alike", sentence), sentence

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from truecost.arrays import FloatArray
+from truecost.errors import counted
 from truecost.judge.assessment import Ladder, SameInstances, Statement
 from truecost.judge.costs import common_runs, known_means, units_of
 from truecost.judge.evidence import Evidence
@@ -202,15 +203,15 @@ def _approximate(pair: Pair, gaps: FloatArray) -> dict[str, Any]:
     """The approximate interval, for one look or at the planned end."""
     if pair.watched and pair.units != pair.planned:
         return {
-            "no_approximate": "No approximate interval: it holds only at the planned end "
-            f"({pair.planned} units, {pair.units} are done)."
+            "no_approximate": "No approximate interval before all "
+            f"{counted(pair.planned, pair.sampled)} are run."
         }
     discordant = None
     if pair.runs.can_fail:
         discordant = quantities.discordant(pair.ours, pair.theirs, pair.families)
-    interval = approximate.probably(gaps, pair.delta, discordant=discordant)
+    interval = approximate.probably(gaps, pair.delta, discordant=discordant, unit=pair.sampled)
     if interval.reason:
-        return {"no_approximate": f"No approximate interval: {interval.reason}."}
+        return {"no_approximate": interval.reason}
     ends = (interval.lower, interval.upper)
     return {"approximate": ends, "probably": interval.direction != 0}
 

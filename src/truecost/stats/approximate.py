@@ -21,7 +21,7 @@ import scipy  # scipy.special is loaded when it is first needed
 from numpy.typing import ArrayLike
 
 from truecost.arrays import FloatArray
-from truecost.errors import InputError, check_share
+from truecost.errors import InputError, check_share, counted
 
 # With fewer units, intervals hold much less often than they say.
 FEWEST = 25
@@ -38,7 +38,7 @@ class Approximate:
     lower, upper
         The t interval; where runs cannot fail, extended to Hall's. NaN where there is a reason.
     reason
-        Why there is no interval; empty where there is one.
+        Why there is no interval, as a sentence; empty where there is one.
     """
 
     observed: float
@@ -97,7 +97,7 @@ def hall_interval(x: ArrayLike, delta: float = 0.05) -> tuple[float, float]:
 
 
 def probably(
-    differences: ArrayLike, delta: float = 0.05, *, discordant: int | None
+    differences: ArrayLike, delta: float = 0.05, *, discordant: int | None, unit: str = "unit"
 ) -> Approximate:
     """The interval behind the grades *probably better* and *probably worse*.
 
@@ -110,21 +110,24 @@ def probably(
     discordant
         How many units differ in their share of failed runs (`quantities.discordant`); None where
         runs cannot fail, which the metric says, not the sample.
+    unit
+        What the reason calls a unit.
     """
     values = np.asarray(differences, dtype=np.float64)
     n, reason = values.size, ""
     observed = float(values.mean()) if n else math.nan
     if n < FEWEST:
-        reason = f"too few units (it takes {FEWEST})"
+        reason = f"No approximate interval: {counted(n, unit)} are too few, it takes {FEWEST}."
     elif discordant is not None and discordant < GUARD:
+        apart = f"only {discordant}" if discordant else "none"
         reason = (
-            f"only {discordant} of {n} units differ in failures, so the effect of failures cannot "
-            f"be estimated; it takes {GUARD}"
+            f"No approximate interval: the two failed differently on {apart} of "
+            f"{counted(n, unit)}, and it takes {GUARD} to estimate what failures add."
         )
     elif discordant is not None and discordant > n - GUARD:
         reason = (
-            f"{discordant} of {n} units differ in failures, so the effect of the others cannot be "
-            f"estimated; {GUARD} must agree"
+            f"No approximate interval: the two failed differently on {discordant} of "
+            f"{counted(n, unit)}, and {GUARD} must agree to estimate what the others add."
         )
     if reason:
         return Approximate(observed=observed, lower=math.nan, upper=math.nan, reason=reason)
