@@ -7,7 +7,7 @@ what it would take if the winner truly cost 5, 10 or 20 % less.
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from truecost.arrays import FloatArray
 from truecost.errors import InputError, counted
 from truecost.judge.assess import winner_of
+from truecost.judge.assessment import plain
 from truecost.judge.costs import costs_of
 from truecost.judge.question import Question
 from truecost.judge.statements import pair_of
@@ -40,34 +41,32 @@ class _Paired(NamedTuple):
     """What decides as numbers, at a penalty, and the default's mean cost at it."""
 
     numbers: Numbers
-    penalty: float | None
-    cost: float
+    penalty: float | None = None
+    cost: float = math.nan
 
 
 Pilot = Literal["test runs", "fixed before", "random halves", "none"]
+PILOTS: dict[Pilot, str] = {
+    "test runs": "The forecast uses test runs on {}.",
+    "fixed before": "The forecast uses runs of configurations that were fixed before.",
+    "random halves": "The forecast uses only runs that did not choose the winner.",
+    "none": "All these runs helped to choose the winner, so the forecast is optimistic.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """How many new units would prove that the winner is better, at power `POWER`.
+    """How many new units would prove that the winner is better, at power `POWER`: None where the
+    pilot does not point that way, infinite where `MOST` are not enough.
 
-    Attributes
-    ----------
-    quantity, penalty
-        What is to be proven; a failed run costs `penalty` × cutoff in it.
-    difference
-        The value of the pilot, or the one assumed.
-    assumed
-        The assumed true difference as a share of the default's cost; None with a pilot.
-    units
-        None where the pilot does not point that way, or `MOST` units are not enough.
+    `difference` is that of the pilot, or `assumed` as a share of the default's cost.
     """
 
     quantity: str
     penalty: float | None
     difference: float
     assumed: float | None
-    units: int | None
+    units: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +85,8 @@ class Plan:
     Attributes
     ----------
     pilot, units
-        Which runs the forecast rests on, and how many units they have.
-    unit
-        What a unit is: "instance", "family" or "run".
+        Which runs the forecast rests on, and how many units ("instance", "family" or "run") they
+        have.
     within, across
         Variance components of the winner's runs; negative estimates count as 0. NaN `within`: only
         their sum is known, and counts as `across`.
@@ -125,46 +123,31 @@ class Plan:
             return ["No configuration looks better than the default."]
         if not self.needs:
             return [
-                f"No forecast: the winner ({self.winner}) and the default ({self.default}) have no "
-                "runs on the same instances, or the range of costs is unknown."
+                "No forecast: it needs runs of winner and default on the same instances, and the "
+                "range of costs (--low and --high, or --cutoff)."
             ]
+        units = counted(2, self.unit).removeprefix("2 ")
         sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
-        lines = [
-            f"New {_plural(self.unit)} needed to prove the winner ({self.winner}) better than the "
-            f"default ({self.default}), {sure}:"
-        ]
+        lines = [f"New {units} needed to prove the winner better than the default ({sure}):"]
         for need in self.needs:
-            which = "" if need.penalty is None else f", a timeout costing {need.penalty:g} cutoffs"
-            if need.assumed is None:
-                seen = f"{need.difference:.3g}".replace("-", "−")
-                case = f"if the {need.quantity} is {seen} as seen"
-            else:
+            which = "" if need.penalty is None else f" with PAR{need.penalty:g}"
+            case = f"if the true {need.quantity} is {need.difference:.3g}, as seen".replace(
+                "-", "−"
+            )
+            if need.assumed is not None:
                 case = f"if it truly costs {100 * need.assumed:g} % less"
-            enough = f"about {need.units:,}" if need.units else f"more than {MOST:,}"
-            if need.units is None and need.assumed is None and not self._points(need):
-                enough = "not to be expected"
-            lines.append(f"  {enough}  ({case}{which})")
-        lines.append(
-            {
-                "test runs": f"The forecast uses test runs on {counted(self.units, self.unit)}.",
-                "fixed before": "The forecast uses runs of configurations that were fixed before.",
-                "random halves": "The forecast uses only runs that did not choose the winner.",
-                "none": "All these runs helped to choose the winner: they say too much good of it.",
-            }[self.pilot]
-        )
-        return lines
-
-    @staticmethod
-    def _points(need: Need) -> bool:
-        if need.quantity == "difference":
-            return need.difference < 0
-        return need.difference > (0.5 if need.quantity == "wins" else 0)
+            enough = "not to be expected"
+            if need.units is not None:
+                few = need.units <= MOST
+                enough = f"about {need.units:,}" if few else f"more than {MOST:,}"
+            lines.append(f"  {enough}{which}, {case}")
+        return [*lines, PILOTS[self.pilot].format(counted(self.units, self.unit))]
 
     def _sizes(self) -> list[str]:
         now = self.now
         lines = [
-            f"The mean of {counted(now.runs, 'run')} on {counted(now.instances, 'instance')} "
-            f"has a standard error of {now.standard_error:.3g} now."
+            f"Standard error of the winner's mean cost now: {now.standard_error:.3g} "
+            f"({counted(now.runs, 'run')} on {counted(now.instances, 'instance')})."
         ]
         if self.error is not None:
             lines.append(f"For a standard error of {self.error:g}:")
@@ -181,8 +164,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; numbers that are not finite are None."""
-        plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        return dict(plain(self))
 
     def __repr__(self) -> str:
         return self.summary()
@@ -200,14 +182,10 @@ def plan(
 
     Parameters
     ----------
-    log
-        The runs there are.
-    question
-        Whom it is about, what decides, δ, the unit and the seed.
-    error
-        A standard error of the mean cost to reach; or
-    budget
-        how many runs can be made.
+    log, question
+        The runs there are; whom it is about, what decides, δ, the unit and the seed.
+    error, budget
+        A standard error of the mean cost to reach, or how many runs can be made.
     instances
         How many instances there are at most; None: as many as needed.
     """
@@ -225,7 +203,7 @@ def plan(
     default = log.default if log.default in (*log.runs.configurations, *tested) else None
     pilot, pairs = _pilot(log, question, winner, default)
     table = log.runs if winner in log.runs.configurations or log.test is None else log.test
-    within, across, now = _noise(table, winner)
+    within, across, now = _noise(table.select(configurations=[winner]))
     result = Plan(
         winner=winner,
         default=default,
@@ -282,20 +260,18 @@ def _held_out(
 ) -> list[_Paired]:
     """One half of the units chooses whom the other half compares with the default."""
     families = _families(runs, question)
-    labels = runs.instances if families is None else families
-    units = list(dict.fromkeys(labels))
-    if len(units) < 2:
+    labels = np.array(runs.instances if families is None else families)
+    units = np.unique(labels)
+    if units.size < 2:
         return []
-    choosing = set(rng.permutation(units)[: len(units) // 2].tolist())
-    halves: list[list[str]] = [[], []]
-    for name, label in zip(runs.instances, labels, strict=True):
-        halves[label not in choosing].append(name)
-    half = runs.select(instances=halves[0])
+    choosing = np.isin(labels, rng.permutation(units)[: units.size // 2])
+    names = np.array(runs.instances)
+    half = runs.select(instances=names[choosing].tolist())
     ranked = [
         runs.configurations[place] for place in costs_of(half, _families(half, question)).order
     ]
     chosen = next(name for name in ranked if name != default)
-    return _pairs(runs.select(instances=halves[1]), question, chosen, default)
+    return _pairs(runs.select(instances=names[~choosing].tolist()), question, chosen, default)
 
 
 def _families(runs: CostMatrix, question: Question) -> tuple[str, ...] | None:
@@ -313,22 +289,18 @@ def _pairs(runs: CostMatrix, question: Question, winner: str, default: str) -> l
     if pair is None or not (pair.bounded or question.primary == "wins"):
         return []
     both = pair.ours, pair.theirs, pair.scale
-    made: list[tuple[Numbers, float | None]]
+    made: list[_Paired] = []
     if question.primary == "wins":
-        made = [(quantities.wins(*both), None)]
+        made.append(_Paired(quantities.wins(*both)))
     elif question.margin_share is not None:
-        made = [(quantities.margin(*both, question.margin_share), None)]
+        made.append(_Paired(quantities.margin(*both, question.margin_share)))
     else:
-        penalties = [START, runs.par] if has_ladder(pair.scale) else [None]
-        made = [(quantities.difference(*both, penalty), penalty) for penalty in penalties]
-    pairs = []
-    for numbers, penalty in made:
-        cost = math.nan
-        if numbers.quantity == "difference":
+        for penalty in [START, runs.par] if has_ladder(pair.scale) else [None]:
             cost = quantities.mean(pair.theirs, pair.scale, penalty).observed
-        counted_once = numbers if pair.families is None else numbers.by_family(pair.families)
-        pairs.append(_Paired(counted_once, penalty, cost))
-    return pairs
+            made.append(_Paired(quantities.difference(*both, penalty), penalty, cost))
+    if pair.families is None:
+        return made
+    return [one._replace(numbers=one.numbers.by_family(pair.families)) for one in made]
 
 
 def _needs(pair: _Paired, pilot: Pilot, question: Question) -> list[Need]:
@@ -338,15 +310,14 @@ def _needs(pair: _Paired, pilot: Pilot, question: Question) -> list[Need]:
         values, above = 1 - values, 1 - above
 
     def need(values: FloatArray, difference: float, assumed: float | None) -> Need:
-        units = instances_needed(
-            values, above, question.delta, balanced=numbers.balanced, rng=question.seed
-        )
         return Need(
             quantity=numbers.quantity,
             penalty=penalty,
             difference=difference,
             assumed=assumed,
-            units=units,
+            units=instances_needed(
+                values, above, question.delta, balanced=numbers.balanced, rng=question.seed
+            ),
         )
 
     if pilot != "none":
@@ -366,18 +337,12 @@ def instances_needed(
     delta: float = 0.05,
     *,
     balanced: bool = False,
-    power: float = POWER,
     rng: Rng = 0,
-) -> int | None:
-    """How many units drawn from a pilot prove a mean above a value with this power, to 10 %.
+) -> float | None:
+    """How many units drawn from a pilot prove a mean above a value with power `POWER`, to 10 %;
+    infinite where `MOST` do not, None where the pilot's mean is not above it.
 
-    Parameters
-    ----------
-    values
-        One number in [0, 1] per unit of the pilot. A small pilot, or one better than the truth by
-        luck, makes the answer too small.
-    above
-        The mean that is to be exceeded.
+    A small pilot, or one better than the truth by luck, makes the answer too small.
     """
     if values.size == 0 or not values.mean() > above:
         return None
@@ -385,12 +350,12 @@ def instances_needed(
 
     def enough(n: int) -> bool:
         rows = np.random.default_rng(seed).choice(values, (DRAWS, n))
-        return bool(proving_rows(rows, above, delta, balanced=balanced).mean() >= power)
+        return bool(proving_rows(rows, above, delta, balanced=balanced).mean() >= POWER)
 
     few, many = 0, 8
     while not enough(many):
         if many == MOST:
-            return None
+            return math.inf
         few, many = many, min(2 * many, MOST)
     while many - few > max(1, many // 10):
         middle = (few + many) // 2
@@ -401,32 +366,24 @@ def instances_needed(
 # ---- runs and instances for an error or a budget -------------------------------------------------
 
 
-def _noise(runs: CostMatrix, winner: str) -> tuple[float, float, Size]:
-    """within, across and the present size of the winner's runs."""
-    row = runs.select(configurations=[winner])
-    components = variance_components(row)
-    within, across, total = (
-        float(max(part[0], 0)) if not math.isnan(part[0]) else math.nan
-        for part in (components.within, components.across, components.total)
-    )
-    if math.isnan(across):
-        within, across = math.nan, 0.0 if math.isnan(total) else total
+def _noise(row: CostMatrix) -> tuple[float, float, Size]:
+    """within, across and the present size of the runs of one configuration."""
     counts = row.counts()[0]
     used = counts[counts > 0]
     if not used.size:
-        raise InputError(f"{winner} has no runs. Name a configuration that has some.")
-    # The mean of instance means.
-    spread = across + (0.0 if math.isnan(within) else within) / used
-    error = math.sqrt(float(spread.sum())) / used.size
-    return (
-        within,
-        across,
-        Size(
-            instances=used.size,
-            runs=int(used.sum()),
-            standard_error=error if used.size > 1 else math.nan,
-        ),
+        raise InputError(
+            f"{row.configurations[0]} has no runs. Name a configuration that has some."
+        )
+    found = variance_components(row)
+    within, across, total = (
+        float(np.maximum(part[0], 0)) for part in (found.within, found.across, found.total)
     )
+    if math.isnan(across):
+        within, across = math.nan, 0.0 if math.isnan(total) else total
+    # The mean of instance means.
+    spread = across + np.nan_to_num(within) / used
+    error = math.sqrt(float(spread.sum())) / used.size if used.size > 1 else math.nan
+    return within, across, Size(instances=used.size, runs=int(used.sum()), standard_error=error)
 
 
 def _size(runs: int, instances: int, within: float, across: float) -> Size:
@@ -468,15 +425,3 @@ def _for_budget(
         sizes.append(_size(budget, instances, within, across))
     distinct = tuple(dict.fromkeys(sizes))
     return distinct, min(distinct, key=lambda size: size.standard_error)
-
-
-def _plural(unit: str) -> str:
-    return "families" if unit == "family" else f"{unit}s"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
