@@ -370,6 +370,14 @@ def test_initial_configurations_of_a_data_frame_have_the_default(tmp_path: Path)
     assert load(small(tmp_path / "none.Rdata", [[1.0, 2.0]] * 3)).default is None
 
 
+def test_a_run_that_reaches_the_bound_is_a_timeout(tmp_path: Path) -> None:
+    """irace stops a run at the bound and writes the bound: it would pass for solved."""
+    bound = {"capping": r.logicals([1]), "boundMax": r.doubles([5.0])}
+    runs = load(small(tmp_path / "b", [[1.0, 5.0], [5.0, 3.0]], **bound)).runs
+    late = statuses(runs).ravel() == Status.TIMEOUT
+    assert late.tolist() == [False, True, True, False]
+
+
 def test_a_penalty_of_the_runner_itself(tmp_path: Path) -> None:
     """Timeouts that the target runner charges PAR10 would cost one bound each."""
     bound = {"capping": r.logicals([1]), "boundMax": r.doubles([5.0])}

@@ -190,6 +190,7 @@ def test_pruned_and_failed_trials_never_win(tmp_path: Path) -> None:
         x = trial.suggest_float("x", 0, 1)
         trial.set_user_attr("costs", {"a": x - 10 * (trial.number < 2)})
         if trial.number == 0:
+            trial.report(-100.0, 0)  # Optuna takes it for the value of a trial that is pruned
             raise optuna.TrialPruned
         return math.nan if trial.number == 1 else float(x)
 

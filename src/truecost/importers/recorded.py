@@ -164,8 +164,7 @@ def _charge(
         sentence = f"A failed run costs {factor:g} × the cutoff (PAR{factor:g})."
         caveats.insert(0, Caveat("par", sentence))
     costs[failed] = worst
-    scale = {"low": 0.0, "high": worst, "cutoff": cutoff, "par": factor}
-    return costs, statuses, scale, caveats
+    return costs, statuses, {"cutoff": cutoff, "par": factor}, caveats
 
 
 _FAILED = {
