@@ -43,7 +43,8 @@ def command(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the search; the scenario's.", min=0)
+        int | None,
+        typer.Option("--seed", help="Seed of the search; the scenario's unless given.", min=0),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,

@@ -34,7 +34,9 @@ All = Annotated[bool, typer.Option("--all", help="Print everything, not one scre
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Journal = Annotated[
     Path | None,
-    typer.Option("--journal", help="The file that keeps the runs; named after SCENARIO or RUNS."),
+    typer.Option(
+        "--journal", help="The file that keeps the runs; named after SCENARIO or RUNS unless given."
+    ),
 ]
 Budget = Annotated[
     str | None, typer.Option("--budget", help="What may be spent: 5000runs, 90min, 2h or 1.5d.")

@@ -17,7 +17,9 @@ def command(
     question: Annotated[Question, ("default", "basis", "candidates")],
     error: Annotated[
         float | None,
-        typer.Option("--error", help="Runs and instances for this standard error of the mean."),
+        typer.Option(
+            "--error", help="How many runs and instances give this standard error of the mean."
+        ),
     ] = None,
     budget: Annotated[
         int | None, typer.Option("--budget", help="The best use of this many runs.", min=1)

@@ -1,6 +1,7 @@
 """`truecost scenario`: the built-in scenarios, and scenarios written from a log."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,8 @@ def export(
     ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
     size: Annotated[
-        str, typer.Option("--size", help="small or paper; some scenarios have large.")
+        str,
+        typer.Option("--size", help="A size that `scenario list` names, such as small or paper."),
     ] = "small",
     instances: Annotated[
         int | None,
@@ -107,4 +109,6 @@ def from_log(
         print_json({"schema": 2, "scenario": str(made.path), "fill_in": made.fill_in})
         return
     missing = " Fill in [target] and [answer]: the log does not have them." if made.fill_in else ""
-    print_text(f"Written: {made.path}.{missing}")
+    words = [runs, *replace(reading, test=None).options_that_differ(), "--scenario", str(made.path)]
+    new = "" if instances else " --instances 'NEW/*'"
+    print_text(f"Written: {made.path}.{missing}\nNext: truecost validate {shlex.join(words)}{new}")

@@ -33,7 +33,8 @@ class Question:
     configuration: str | None = field(
         default=None,
         metadata=option(
-            "The configuration to judge (the tool's choice, or the best mean).", "--configuration"
+            "The configuration to judge; the tool's choice or the best mean unless given.",
+            "--configuration",
         ),
     )
     basis: Basis | None = field(
@@ -57,13 +58,14 @@ class Question:
     sampled: Sampled | None = field(
         default=None,
         metadata=option(
-            "What was sampled independently: 'instance', 'family' or 'seed' (one instance).",
+            "What counts as one independent observation: 'instance', 'family' (of similar ones) "
+            "or 'seed' (of a single instance).",
             "--sampled",
         ),
     )
     margin: str | None = field(
         default=None,
-        metadata=option("How much more than the default is acceptable, such as 5%.", "--margin"),
+        metadata=option("How much worse than the default is acceptable, such as 5%.", "--margin"),
     )
     delta: float = field(
         default=0.05, metadata=option("Probability that a guaranteed limit is wrong.", "--delta")

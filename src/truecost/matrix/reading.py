@@ -54,7 +54,7 @@ class Reading:
         default=None,
         metadata=option(
             "The format of the runs: table, wide, irace, smac, optuna, aslib, benchexec, npy or "
-            "journal. Needed only where the files do not show it.",
+            "journal. Needed only if the files do not show it.",
             "--format",
         ),
     )
@@ -89,7 +89,7 @@ class Reading:
     )
     objective: str | None = field(
         default=None,
-        metadata=option("Which objective of a log with several is the cost.", "--objective"),
+        metadata=option("Which objective is the cost, if the log has several.", "--objective"),
     )
     default: str | None = field(
         default=None,
