@@ -1,4 +1,3 @@
-"""The experiments of the paper: exact errors, sweeps over m, N and K, fits, eight claims, figures.
-
-`reproduce` runs all of them on one matrix.
+"""The paper's experiments. `reproduce` runs all of them on one matrix: `exact` and `sweeps` compute
+the errors, `fit` the curves, `claims` judges, `figures` draws.
 """

@@ -1,8 +1,8 @@
-"""Errors without simulation: the mean squared error of S*, S† and S° in closed form, and expected
-errors over random subsets of configurations.
+"""What needs no simulation: the mean squared error of S*, S† and S° in closed form, expectations
+over random subsets of configurations, and three weightings of a mean.
 
-A split draws K training instances and T test instances without replacement. The mean cost on the
-test instances counts as the true cost.
+A split draws K training instances and T = P/2 test instances without replacement. The mean cost on
+the test instances counts as the true cost.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from scipy.special import gammaln
 from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
-from truecost.stats.allocation import Allocation, even_sizes
+from truecost.stats.allocation import even_sizes
+from truecost.stats.variance import VarianceComponents, variance_components
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # "scattered" is S° as the paper's text defines it, "pairs" as its authors' program draws it.
 Estimator = Literal["even", "concentrated", "scattered", "pairs"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+Weights = Literal["runs", "instances", "best"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,21 +49,12 @@ class SquaredError:
         """The mean squared error of every configuration."""
         return self.across + self.within + self.floor
 
-    @property
-    def mean(self) -> FloatArray:
-        """The mean squared error averaged over configurations."""
-        return np.asarray(self.total.mean(axis=-1))
-
 
 def mean_squared_error(
-    matrix: CostMatrix,
-    estimator: Estimator | Allocation = "even",
-    *,
-    instances: ArrayLike | None = None,
-    runs: ArrayLike | None = None,
-    test: int | None = None,
+    matrix: CostMatrix, estimator: Estimator = "even", *, instances: ArrayLike, runs: ArrayLike
 ) -> SquaredError:
-    """The exact mean squared error of an estimator over random splits (Lemma 2 under resampling).
+    """The exact mean squared error of an estimator over random splits: across·Σnᵢ²/N² + within/N
+    (Lemma 2, which holds exactly under resampling) + V/T, the noise of the test mean.
 
     Parameters
     ----------
@@ -69,32 +62,22 @@ def mean_squared_error(
         As in `complete_costs`.
     estimator
         "even" (S*), "concentrated" (S†: all runs of one instance after another), "scattered" (S°:
-        instances and runs with replacement), "pairs" (S° as distinct (instance, run) pairs), or an
-        `Allocation`, which includes K and N.
+        instances and runs with replacement) or "pairs" (S° as distinct (instance, run) pairs).
     instances, runs
         K and N, broadcast against each other.
-    test
-        T; half of the instances if not given.
     """
+    check_choice("estimator", estimator, ESTIMATORS)
     costs = complete_costs(matrix)
     stored = costs.shape[2]
-    if isinstance(estimator, Allocation):
-        k, n = np.asarray(estimator.instances), np.asarray(estimator.runs)
-        _check_largest(estimator.largest, stored)
-        q: FloatArray = np.asarray(estimator.sum_of_squares / n**2)
-    else:
-        check_choice("estimator", estimator, ESTIMATORS)
-        if instances is None or runs is None:
-            raise InputError("K and N are missing. Give instances=… and runs=….")
-        k, n = np.broadcast_arrays(np.asarray(instances, np.int64), np.asarray(runs, np.int64))
-        if k.size == 0 or k.min() < 1 or n.min() < 1:
-            raise InputError("K and N must be at least 1. Give larger instances and runs.")
-        q = _concentration(estimator, k, n, stored)
-    _, test = split_sizes(matrix.shape[1], int(k.max()), test)
+    k, n = np.broadcast_arrays(np.asarray(instances, np.int64), np.asarray(runs, np.int64))
+    if k.size == 0 or k.min() < 1 or n.min() < 1:
+        raise InputError("K and N must be at least 1. Give larger instances and runs.")
+    _, test = split_sizes(matrix.shape[1], int(k.max()))
+    q = _concentration(estimator, k, n, stored)[..., np.newaxis]
+    n = n[..., np.newaxis]
     # The matrix is the whole population here, so these are true values, not estimates.
     spread = costs.mean(axis=2).var(axis=1, ddof=1)
     noise = costs.var(axis=2, ddof=1).mean(axis=1) if stored > 1 else np.zeros_like(spread)
-    q, n = q[..., np.newaxis], n[..., np.newaxis]
     within = noise / n
     if estimator == "scattered":
         # Drawn with replacement, two runs on an instance can be the same stored run.
@@ -105,11 +88,24 @@ def mean_squared_error(
     return SquaredError(across=across, within=within, floor=floor)
 
 
-def estimator_table(matrix: CostMatrix) -> "pd.DataFrame":
-    """The paper's whole comparison of estimators: a row for each estimator, K and N of its grid.
+def _concentration(estimator: Estimator, k: IntArray, n: IntArray, stored: int) -> FloatArray:
+    """E Σnᵢ²/N² of an estimator on K instances with R stored runs each."""
+    if estimator == "scattered":
+        return (1 + (n - 1) / k) / n
+    if (n > k * stored).any():
+        raise InputError(f"N is above {stored}·K, and not every cell has more runs. Lower N.")
+    if estimator == "even":
+        return np.asarray(even_sizes(n, k).sum_of_squares / n**2)
+    if estimator == "concentrated":
+        return np.asarray(((n // stored) * stored**2 + (n % stored) ** 2) / n**2)
+    # nᵢ is hypergeometric: N of K·R pairs without replacement.
+    variance = n / k * (1 - 1 / k) * (k * stored - n) / np.maximum(k * stored - 1, 1)
+    return np.asarray(k * (variance + (n / k) ** 2) / n**2)
 
-    Columns: estimator, k, n, across, within, floor and their sum squared, averaged over
-    configurations.
+
+def estimator_table(matrix: CostMatrix) -> "pd.DataFrame":
+    """The paper's comparison of estimators: a row for each estimator, K and N of its grid, with the
+    parts of the squared error and their sum, `squared`, averaged over configurations.
     """
     import pandas as pd
 
@@ -119,11 +115,9 @@ def estimator_table(matrix: CostMatrix) -> "pd.DataFrame":
         error = mean_squared_error(matrix, estimator, instances=k, runs=n)
         columns = {"across": error.across, "within": error.within, "floor": error.floor}
         means = {name: values.mean(axis=-1).ravel() for name, values in columns.items()}
-        parts.append(
-            pd.DataFrame({"estimator": estimator, "k": k.ravel(), "n": n.ravel(), **means})
-        )
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(squared=table["across"] + table["within"] + table["floor"])
+        sizes = {"estimator": estimator, "k": k.ravel(), "n": n.ravel()}
+        parts.append(pd.DataFrame({**sizes, **means, "squared": sum(means.values())}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def grid(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
@@ -163,13 +157,48 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def split_sizes(instances: int, train: int | None, test: int | None) -> tuple[int, int]:
-    """K and T; half of the instances each if not given."""
-    train, test = (instances // 2 if size is None else size for size in (train, test))
-    if train < 1 or test < 1 or train + test > instances:
+def training_costs(
+    matrix: CostMatrix, weights: Weights = "runs", components: VarianceComponents | None = None
+) -> FloatArray:
+    """The training cost of every configuration; NaN without runs. With equal counts the three
+    weightings agree.
+
+    Parameters
+    ----------
+    matrix
+        Runs may be missing, but not because of what they would have cost.
+    weights
+        "runs" counts every run alike: the paper's estimator (Definition 3), of which the bounds
+        speak. "instances" counts every instance alike: unbiased also where the number of runs
+        depends on the instance. "best" weighs an instance by 1/(across + within/nᵢ): the least
+        variance of all linear unbiased estimates if the components are the true ones.
+    components
+        Of "best"; estimated from the matrix if not given.
+    """
+    check_choice("weights", weights, get_args(Weights))
+    counts = matrix.counts()
+    means = np.nansum(matrix.charged, axis=2) / np.maximum(counts, 1)
+    weight = counts.astype(np.float64) if weights == "runs" else (counts > 0).astype(np.float64)
+    if weights == "best":
+        known = variance_components(matrix) if components is None else components
+        within, across = (
+            np.maximum(values, 0)[:, np.newaxis] for values in (known.within, known.across)
+        )
+        variance = across + within / np.maximum(counts, 1)
+        # Instances count alike where nothing varies, or nothing is known of what varies.
+        weight /= np.where((variance > 0).all(axis=1, keepdims=True), variance, 1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((weight * means).sum(axis=1) / weight.sum(axis=1))
+
+
+def split_sizes(instances: int, train: int | None = None) -> tuple[int, int]:
+    """K and T: T is half of the instances, and so is K if not given."""
+    test = instances // 2
+    train = test if train is None else train
+    if not (1 <= train <= instances - test and test):
         raise InputError(
-            f"{train} training and {test} test instances are no split of {instances}. "
-            "Give at least 1 of each, together at most all."
+            f"{train} training and {test} test instances are no split of {instances}. Half of the "
+            "instances are for the test; give K from 1 to the number of the others."
         )
     return train, test
 
@@ -190,26 +219,3 @@ def complete_costs(matrix: CostMatrix) -> FloatArray:
         return costs
     order = np.argsort(np.isnan(costs), axis=2, kind="stable")[..., :fewest]
     return np.take_along_axis(costs, order, axis=2)
-
-
-def _concentration(estimator: Estimator, k: IntArray, n: IntArray, stored: int) -> FloatArray:
-    """E Σnᵢ²/N² of an estimator on K instances with R stored runs each."""
-    if estimator == "scattered":
-        return (1 + (n - 1) / k) / n
-    _check_largest(int(np.ceil(n / k).max()), stored)
-    if estimator == "even":
-        return np.asarray(even_sizes(n, k).sum_of_squares / n**2)
-    if estimator == "concentrated":
-        return np.asarray(((n // stored) * stored**2 + (n % stored) ** 2) / n**2)
-    # nᵢ is hypergeometric: N of K·R pairs without replacement.
-    share = 1 / k
-    variance = n * share * (1 - share) * (k * stored - n) / np.maximum(k * stored - 1, 1)
-    return np.asarray(k * (variance + (n / k) ** 2) / n**2)
-
-
-def _check_largest(largest: int, stored: int) -> None:
-    if largest > stored:
-        raise InputError(
-            f"{largest} runs on an instance are needed, and not every cell has more than {stored}. "
-            "Lower N."
-        )

@@ -1,14 +1,12 @@
-"""The paper's figures: errors of the estimators, errors against m, N and K with fitted curves, and
-Theorem 2 next to what the splits showed.
+"""The paper's figures, and Theorem 2 next to what the splits showed.
 
 Each function draws one panel into `ax` and returns it.
 """
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from truecost.arrays import IntArray
 from truecost.paper import fit
 from truecost.paper.fit import FORMULAS, Kind
 from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, log_if_wide, plain_ticks
@@ -18,18 +16,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Error = Literal["uniform", "selection"]
+ERRORS: tuple[Error, ...] = ("uniform", "selection")
 SWEPT: dict[Kind, str] = {
     "m": "m, configurations",
     "n": "N, runs of a configuration",
     "k": "K, training instances",
 }
-# Curves of up to a thousand values need no more points.
-MOST_POINTS = 100
-ERRORS: tuple[Error, ...] = ("uniform", "selection")
-LOOKS = {
+ESTIMATORS = {
     "even": ("S*: evenly over the instances", BLUE, "o", "-"),
     "concentrated": ("S†: all runs of one instance after another", ORANGE, "s", "--"),
     "scattered": ("S°: instances drawn with replacement", INK, "^", ":"),
+}
+BOUNDS = {
+    "uniform_q": ("uniform error of 95 % of the splits", BLUE, "-"),
+    "selection_q": ("selection error of 95 % of the splits", ORANGE, "-"),
+    "bound": ("Theorem 2, Bennett's form", INK, "--"),
+    "printed": ("Theorem 2 as printed", GREY, ":"),
 }
 
 
@@ -37,23 +39,20 @@ def estimators(
     simulated: "pd.DataFrame", *, unit: str = "cost", ax: "Axes | None" = None
 ) -> "Axes":
     """Absolute error of the estimators against N/K, mean ± standard deviation over splits (the
-    paper's Figure 1), from a table of `compare_estimators` with one K.
+    paper's Figure 1), from a table of `compare_estimators`.
     """
     ax = axes_of(ax)
-    for place, (name, (label, colour, marker, dash)) in enumerate(LOOKS.items()):
+    for place, (name, (label, colour, marker, dash)) in enumerate(ESTIMATORS.items()):
         rows = simulated[simulated["estimator"] == name]
-        if rows.empty:
-            continue
         # Side by side, so that no bar hides another.
         ratio = rows["n"] / rows["k"] + 0.04 * (place - 1)
         ax.errorbar(
             ratio, rows["absolute"], rows["spread"], label=label, color=colour, marker=marker,
             markersize=4, linestyle=dash, elinewidth=0.8, capsize=1.5,
         )  # fmt: skip
-    ax.set(xlabel="N/K, runs for each training instance", ylabel=f"absolute error ({unit})")
     ax.set_title(f"K = {simulated['k'].iloc[0]}, mean ± standard deviation over splits")
     ax.set_ylim(bottom=0)
-    return _finished(ax)
+    return _labelled(ax, "N/K, runs for each training instance", f"absolute error ({unit})")
 
 
 def error_curve(
@@ -67,53 +66,43 @@ def error_curve(
     """Mean error over splits, with twice its standard error, and the fitted curve (the paper's
     Figures 2 and 3), from a table of `sweep`.
     """
-    ax, places = _panel(table, kind, f"{error} error", unit, ax)
-    x, seen, se = (table[column].to_numpy()[places] for column in (kind, error, f"{error}_se"))
+    ax, rows = _panel(table, kind, ax)
     curve = fit.curve(table[kind], table[error], kind)
-    ax.fill_between(x, seen - 2 * se, seen + 2 * se, color=BLUE, alpha=0.3, linewidth=0)
-    ax.plot(x, seen, color=BLUE, label="mean over splits ± 2 standard errors")
+    x, mean, margin = rows[kind], rows[error], 2 * rows[f"{error}_se"]
+    ax.fill_between(x, mean - margin, mean + margin, color=BLUE, alpha=0.3, linewidth=0)
+    ax.plot(x, mean, color=BLUE, label="mean over splits ± 2 standard errors")
     ax.plot(x, curve(x), color=ORANGE, linestyle="--", label=FORMULAS[kind])
-    ax.set_title(
-        "no variation to fit" if np.isnan(curve.r_squared) else f"R² = {curve.r_squared:.3f}"
-    )
-    return _finished(ax)
+    varies = not np.isnan(curve.r_squared)
+    ax.set_title(f"R² = {curve.r_squared:.3f}" if varies else "no variation to fit")
+    return _labelled(ax, SWEPT[kind], f"{error} error ({unit})")
 
 
 def bounds(
     table: "pd.DataFrame", kind: Kind, *, unit: str = "cost", ax: "Axes | None" = None
 ) -> "Axes":
-    """Theorem 2, and the uniform and selection errors that 1 − δ of the splits stay below, from a
-    table of `with_bounds`.
+    """Theorem 2, and the uniform and selection errors that 95 % of the splits stay below, from a
+    table of `sweep`.
     """
-    ax, places = _panel(table, kind, "error", unit, ax)
-    lines = {
-        "uniform_q": ("uniform error, 1 − δ of the splits", BLUE, "-"),
-        "selection_q": ("selection error, 1 − δ of the splits", ORANGE, "-"),
-        "bound": ("Theorem 2, Bennett's form", INK, "--"),
-        "printed": ("Theorem 2 as printed", GREY, ":"),
-    }
-    for column, (label, colour, dash) in lines.items():
-        values = table[column].to_numpy()[places]
-        ax.plot(table[kind].to_numpy()[places], values, color=colour, linestyle=dash, label=label)
+    ax, rows = _panel(table, kind, ax)
+    for column, (label, colour, dash) in BOUNDS.items():
+        ax.plot(rows[kind], rows[column], color=colour, linestyle=dash, label=label)
     if kind != "m" and table["uniform_q"].min() > 0:
         ax.set_yscale("log")
-    return _finished(ax)
+    return _labelled(ax, SWEPT[kind], f"error ({unit})")
 
 
-def _panel(
-    table: "pd.DataFrame", kind: Kind, what: str, unit: str, ax: "Axes | None"
-) -> "tuple[Axes, IntArray]":
-    """The axes, labelled, and the rows to draw: evenly spaced on a logarithmic scale."""
+def _panel(table: "pd.DataFrame", kind: Kind, ax: "Axes | None") -> "tuple[Axes, pd.DataFrame]":
+    """The axes, and a hundred rows to draw, evenly spaced on a logarithmic scale."""
     ax = axes_of(ax)
-    values = table[kind].to_numpy()
-    wanted = np.geomspace(values[0], values[-1], MOST_POINTS)
-    if log_if_wide(values):
+    if log_if_wide(table[kind]):
         ax.set_xscale("log")
-    ax.set(xlabel=SWEPT[kind], ylabel=f"{what} ({unit})")
-    return ax, cast(IntArray, np.unique(np.searchsorted(values, wanted)).clip(max=len(values) - 1))
+    values = table[kind].to_numpy()
+    wanted = np.searchsorted(values, np.geomspace(values[0], values[-1], 100))
+    return ax, table.iloc[np.unique(wanted.clip(max=len(values) - 1))]
 
 
-def _finished(ax: "Axes") -> "Axes":
+def _labelled(ax: "Axes", x: str, y: str) -> "Axes":
+    ax.set(xlabel=x, ylabel=y)
     if ax.get_xscale() == "log":
         plain_ticks(ax, "x")
     if ax.get_yscale() == "log":

@@ -16,15 +16,12 @@ LETTERS: dict[Kind, str] = {"m": "m", "n": "N", "k": "K"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """A fitted curve, the share of the variation that it explains, and the largest gap between
-    curve and errors as a share of their range; both NaN where the errors do not vary.
-    """
+    """A fitted curve, and the share of the variation it explains (NaN where nothing varies)."""
 
     kind: Kind
     a: float
     b: float
     r_squared: float
-    gap: float
 
     def __call__(self, values: ArrayLike) -> FloatArray:
         """The curve at these m, N or K."""
@@ -35,28 +32,18 @@ def curve(values: ArrayLike, errors: ArrayLike, kind: Kind) -> Fit:
     """Fit a·ln m + b·√ln m (kind "m"), a + b/√N ("n") or a/K + b/√K ("k")."""
     check_choice("kind", kind, FORMULAS)
     x, y = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise InputError(f"{x.size} values and {y.size} errors. Give one error for each value.")
-    if not (np.isfinite(y).all() and (x >= 1).all()):
-        raise InputError(
-            "A curve needs finite errors at values of 1 or more. Leave out the others."
-        )
-    if np.unique(x).size < 4:
-        raise InputError(
-            f"{np.unique(x).size} different values are too few for two parameters. Give at least 4."
-        )
+    if x.shape != y.shape or not (np.isfinite(y).all() and (x >= 1).all() and len({*x}) > 3):
+        raise InputError("A curve needs finite errors at 4 different values of 1 or more.")
     # Linear in a and b, so least squares has one solution and needs no starting point.
     basis = _basis(x, kind)
     solution = np.linalg.lstsq(basis, y)[0]
     residuals = y - basis @ solution
     spread = float(((y - y.mean()) ** 2).sum())
-    varies = spread > 0
     return Fit(
         kind=kind,
         a=float(solution[0]),
         b=float(solution[1]),
-        r_squared=1 - float(residuals @ residuals) / spread if varies else float("nan"),
-        gap=float(np.abs(residuals).max() / np.ptp(y)) if varies else float("nan"),
+        r_squared=1 - float(residuals @ residuals) / spread if spread else float("nan"),
     )
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecost.errors import InputError, check_choice
+from truecost.importers import import_runs
 from truecost.matrix import CostMatrix, Log
 from truecost.matrix.files import whole_file
 from truecost.paper import claims, exact, figures, fit, sweeps
-from truecost.paper.bounds_observed import with_bounds
 from truecost.paper.fit import FORMULAS, Kind
 from truecost.stats.variance import variance_components
 
@@ -26,54 +26,37 @@ if TYPE_CHECKING:
 Tables = Mapping[str, "pd.DataFrame"]
 # Called with the current part and the share of all work that is done.
 Progress = Callable[[str, float], None]
-# How much work a table is, and how to compute it, telling finished splits.
-Job = tuple[float, Callable[[Callable[[int], None]], "pd.DataFrame"]]
+# How much work a table is, and what computes it; `progress=` is told finished splits.
+Job = tuple[float, Callable[..., "pd.DataFrame"]]
 
 PARTS = ("estimators", "m", "n", "k")
 # Curves need four values, and half of the instances are for training.
 LEAST_CONFIGURATIONS, LEAST_INSTANCES = 4, 8
-CAPTIONS = {
-    "estimators": "Figure 1: the estimators at the largest K",
-    "uniform": "Figure 2: uniform error against m, N and K",
-    "selection": "Figure 3: selection error against m, N and K",
-    "bounds": "Theorem 2 next to both errors",
-}
-# The figure under a claim.
+# The figures: the claim each stands under, and its caption.
 FIGURES = {
-    "best": "estimators", "fits": "uniform", "selection": "selection", "bounds": "bounds"
-}  # fmt: skip
+    "estimators": ("best", "Figure 1: the estimators at the largest K"),
+    "uniform": ("fits", "Figure 2: uniform error against m, N and K"),
+    "selection": ("selection", "Figure 3: selection error against m, N and K"),
+    "bounds": ("bounds", "Theorem 2 next to both errors"),
+}
 METHODS = (
-    "A split draws training and test instances without replacement; the mean cost on the test "
+    "A split draws training and test instances without replacement. The mean cost on the test "
     "instances counts as the true cost. S* spreads runs evenly, S† makes all runs of one instance "
-    "after another, S° draws instances with replacement. Squared errors of the estimators are "
-    "closed forms. Absolute errors are simulated, each configuration with its own order of "
-    "instances and runs. All numbers are in `data/`."
+    "after another, S° draws instances with replacement. Mean squared errors of the estimators are "
+    "exact. All other errors are means over the splits. The variances in Theorem 2 are estimated, "
+    "so the bounds are no guarantee here. All numbers are in `data/`."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reproduction:
-    """What `reproduce` found and wrote.
-
-    Attributes
-    ----------
-    claims
-        The claims that the requested parts can judge, in the paper's order.
-    tables
-        The results by name, as in `data/`.
-    report
-        The report in Markdown, written last.
-    files
-        Everything in the folder.
-    kept
-        The tables that an earlier call had finished.
+    """The claims that the parts can judge, in the paper's order; the tables by name, as in `data/`;
+    the report.
     """
 
     claims: tuple[claims.Claim, ...]
     tables: Tables
     report: Path
-    files: tuple[Path, ...]
-    kept: tuple[str, ...]
 
     def summary(self) -> str:
         """The verdicts, and where the report is."""
@@ -81,9 +64,8 @@ class Reproduction:
         return "\n".join([*lines, f"Report: {self.report}"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Claims with all numbers, and the files."""
-        files = [str(file) for file in self.files]
-        return {"claims": [asdict(claim) for claim in self.claims], "files": files}
+        """Claims with all numbers, and the report."""
+        return {"claims": [asdict(claim) for claim in self.claims], "report": str(self.report)}
 
 
 def reproduce(
@@ -93,7 +75,6 @@ def reproduce(
     splits: int = 2500,
     only: Sequence[str] | None = None,
     seed: int = 0,
-    delta: float = 0.05,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -102,7 +83,7 @@ def reproduce(
     Parameters
     ----------
     source
-        A `CostMatrix`, a `Log`, or whatever `import_runs` reads without options: the name of an
+        Whatever `import_runs` reads without options: a `CostMatrix`, a `Log`, the name of an
         example, a path, a DataFrame. `import_runs("PM.npy", cutoff=5)` reads the authors' files.
     folder
         Where `report.md`, `data/` and `figures/` go. The same call continues an interrupted one.
@@ -110,8 +91,6 @@ def reproduce(
         Random splits into training and test instances, and the seed of all experiments.
     only
         Some of "estimators", "m", "n" and "k"; all if not given.
-    delta
-        Bounds stand next to the error that 1 − delta of the splits stay below.
     workers
         Processes; one per core if not given. Results do not depend on it.
     progress
@@ -122,71 +101,41 @@ def reproduce(
     >>> tc.reproduce("kissat", "kissat-paper", splits=50, workers=1).claims[0].verdict
     <Verdict.HOLDS: 'holds'>
     """
-    log = _log(source)
-    matrix, folder = log.runs, Path(folder)
+    log, folder = import_runs(source), Path(folder)
     wanted = [part.lower() for part in only or PARTS]
     for part in wanted:
         check_choice("only", part, PARTS)
-    configurations, instances, _ = matrix.shape
+    configurations, instances, _ = log.runs.shape
     if configurations < LEAST_CONFIGURATIONS or instances < LEAST_INSTANCES:
         raise InputError(
             f"{configurations} configurations on {instances} instances are too few to fit curves. "
             f"Give at least {LEAST_CONFIGURATIONS} on {LEAST_INSTANCES}."
         )
-    jobs = _jobs(matrix, wanted, delta, {"splits": splits, "rng": seed, "workers": workers})
-    asked = {"splits": splits, "seed": seed, "delta": delta, "costs": _digest(matrix)}
-    report = folder / "report.md"
-    kept = _prepare(folder, report, asked)
+    jobs = _jobs(log.runs, wanted, {"splits": splits, "rng": seed, "workers": workers})
+    _prepare(folder, {"splits": splits, "seed": seed, "costs": _digest(log.runs)})
     tables = _fill(folder / "data", jobs, splits, progress)
-    judged = _judge(tables, delta)
-    unit = log.cost_unit or "cost"
-    drawn = _draw(tables, folder / "figures", unit)
+    judged = claims.judge(tables.get("exact"), _estimators(tables), _sweeps(tables))
+    drawn = _draw(tables, folder / "figures", log.cost_unit or "cost")
     name = Path(log.path or (source if isinstance(source, str) else "a matrix")).name
-    head = f"# The paper's experiments on {name}\n\n{_about(matrix, unit, splits, seed)}"
-    with whole_file(report) as file:
+    head = f"# The paper's experiments on {name}\n\n{_about(log, splits, seed)}"
+    with whole_file(folder / "report.md") as file:
         file.write(_report(head, tables, judged, drawn).encode())
-    files = [folder / "data" / f"{name}.csv" for name in tables]
-    files += [folder / "figures" / f"{name}.{kind}" for name in drawn for kind in ("svg", "pdf")]
-    return Reproduction(
-        claims=judged,
-        tables=tables,
-        report=report,
-        files=(*files, report),
-        kept=tuple(name for name in tables if name in kept),
-    )
+    return Reproduction(claims=judged, tables=tables, report=folder / "report.md")
 
 
-def _log(source: Any) -> Log:
-    if isinstance(source, Log):
-        return source
-    if isinstance(source, CostMatrix):
-        return Log(runs=source)
-    from truecost.importers import import_runs
-
-    return import_runs(source)
-
-
-def _jobs(
-    matrix: CostMatrix, wanted: Sequence[str], delta: float, options: dict[str, Any]
-) -> dict[str, Job]:
+def _jobs(matrix: CostMatrix, wanted: Sequence[str], options: dict[str, Any]) -> dict[str, Job]:
     """The tables by name, in the order in which they are computed."""
-
-    def sweep(kind: Kind, progress: Callable[[int], None]) -> "pd.DataFrame":
-        table = sweeps.sweep(matrix, kind, delta=delta, progress=progress, **options)
-        return with_bounds(matrix, table, kind, delta)
-
-    def compare(k: int, runs: Any, progress: Callable[[int], None]) -> "pd.DataFrame":
-        return sweeps.compare_estimators(matrix, runs, train=k, progress=progress, **options)
-
     jobs: dict[str, Job] = {}
     if "estimators" in wanted:
-        jobs["exact"] = 1, lambda _: exact.estimator_table(matrix)
+        jobs["exact"] = 1, lambda **_: exact.estimator_table(matrix)
         for k, runs in zip(*exact.grid(matrix), strict=True):
-            jobs[f"estimators-{k[0]}"] = 3 * runs[-1], partial(compare, int(k[0]), runs)
+            compare = partial(sweeps.compare_estimators, matrix, runs, train=int(k[0]), **options)
+            jobs[f"estimators-{k[0]}"] = 3 * runs[-1], compare
     work: dict[Kind, float] = {"m": 0.1, "n": matrix.shape[2] / 2, "k": 0.1}
     for kind in FORMULAS:
         if kind in wanted:
-            jobs[f"error-{kind}"] = work[kind] * matrix.shape[1], partial(sweep, kind)
+            sweep = partial(sweeps.sweep, matrix, kind, **options)
+            jobs[f"error-{kind}"] = work[kind] * matrix.shape[1], sweep
     return jobs
 
 
@@ -196,11 +145,10 @@ def _digest(matrix: CostMatrix) -> str:
     return digest.hexdigest()
 
 
-def _prepare(folder: Path, report: Path, asked: dict[str, Any]) -> set[str]:
-    """Make the folder; return the names of the tables that are there from the same experiment,
-    others are removed.
-    """
-    data, stamp = folder / "data", folder / "data" / "about.json"
+def _prepare(folder: Path, asked: dict[str, Any]) -> None:
+    """Make the folder; remove the report, and tables of another experiment."""
+    data, report = folder / "data", folder / "report.md"
+    stamp = data / "about.json"
     if not stamp.exists() and (report.exists() or (data.exists() and any(data.iterdir()))):
         raise InputError(f"{folder} holds files of something else. Choose a new folder.")
     for name in ("data", "figures"):
@@ -209,13 +157,11 @@ def _prepare(folder: Path, report: Path, asked: dict[str, Any]) -> set[str]:
     report.unlink(missing_ok=True)
     # Another version may compute other numbers.
     text = json.dumps({**asked, "truecost": metadata.version("truecost")}, indent=1)
-    if stamp.exists() and stamp.read_text() == text:
-        return {path.stem for path in data.glob("*.csv")}
-    for path in data.glob("*.csv"):
-        path.unlink()
-    with whole_file(stamp) as file:
-        file.write(text.encode())
-    return set()
+    if not stamp.exists() or stamp.read_text() != text:
+        for path in data.glob("*.csv"):
+            path.unlink()
+        with whole_file(stamp) as file:
+            file.write(text.encode())
 
 
 def _fill(data: Path, jobs: dict[str, Job], splits: int, progress: Progress | None) -> Tables:
@@ -233,7 +179,7 @@ def _fill(data: Path, jobs: dict[str, Job], splits: int, progress: Progress | No
     for name, (work, compute) in jobs.items():
         path = data / f"{name}.csv"
         if not path.exists():
-            table = compute(partial(tell, name, work))
+            table = compute(progress=partial(tell, name, work))
             with whole_file(path) as file:
                 file.write(table.to_csv(index=False).encode())
         else:
@@ -242,16 +188,11 @@ def _fill(data: Path, jobs: dict[str, Job], splits: int, progress: Progress | No
     return tables
 
 
-def _judge(tables: Tables, delta: float) -> tuple[claims.Claim, ...]:
+def _estimators(tables: Tables) -> "pd.DataFrame | None":
     import pandas as pd
 
-    compared = _estimators(tables)
-    simulated = pd.concat(compared) if compared else None
-    return claims.judge(tables.get("exact"), simulated, _sweeps(tables), delta)
-
-
-def _estimators(tables: Tables) -> "list[pd.DataFrame]":
-    return [table for name, table in tables.items() if name.startswith("estimators-")]
+    parts = [table for name, table in tables.items() if name.startswith("estimators-")]
+    return pd.concat(parts) if parts else None
 
 
 def _sweeps(tables: Tables) -> "dict[Kind, pd.DataFrame]":
@@ -264,9 +205,10 @@ def _draw(tables: Tables, folder: Path, unit: str) -> list[str]:
 
     from truecost.show.figures.style import page_style, save
 
-    panels: dict[str, list[Callable[..., Any]]] = {name: [] for name in CAPTIONS}
-    if compared := _estimators(tables):
-        panels["estimators"] = [partial(figures.estimators, compared[-1])]
+    panels: dict[str, list[Callable[..., Any]]] = {name: [] for name in FIGURES}
+    if (compared := _estimators(tables)) is not None:
+        largest = compared[compared["k"] == compared["k"].max()]
+        panels["estimators"].append(partial(figures.estimators, largest))
     for kind, table in _sweeps(tables).items():
         for error in figures.ERRORS:
             panels[error].append(partial(figures.error_curve, table, kind, error))
@@ -284,15 +226,16 @@ def _draw(tables: Tables, folder: Path, unit: str) -> list[str]:
     return drawn
 
 
-def _about(matrix: CostMatrix, unit: str, splits: int, seed: int) -> str:
+def _about(log: Log, splits: int, seed: int) -> str:
+    matrix = log.runs
     configurations, instances, runs = matrix.shape
     share = variance_components(matrix).within_share
     known = share[~np.isnan(share)]
     within = f" Seeds make {np.median(known):.0%} of the variance (median)." if known.size else ""
     return (
         f"{configurations} configurations × {instances} instances × {runs} runs, costs in "
-        f"[{matrix.low:g}, {matrix.high:g}] ({unit}). {splits} splits, seed {seed}, truecost "
-        f"{metadata.version('truecost')}.{within}"
+        f"[{matrix.low:g}, {matrix.high:g}] ({log.cost_unit or 'cost'}). {splits} splits, seed "
+        f"{seed}, truecost {metadata.version('truecost')}.{within}"
     )
 
 
@@ -305,14 +248,16 @@ def _report(head: str, tables: Tables, judged: Sequence[claims.Claim], drawn: Se
         blocks += [f"## {number}. {claim.says}", finding]
         if claim.name == "fits":
             blocks.append(_fits(tables))
-        if (name := FIGURES.get(claim.name)) in drawn and name:
-            blocks.append(f"![{CAPTIONS[name]}](figures/{name}.svg)\n\n*{CAPTIONS[name]}*")
+        for name in drawn:
+            place, caption = FIGURES[name]
+            if place == claim.name:
+                blocks.append(f"![{caption}](figures/{name}.svg)\n\n*{caption}*")
     return "\n\n".join([*blocks, "## Methods", METHODS]) + "\n"
 
 
 def _fits(tables: Tables) -> str:
     rows = []
-    for error in ("uniform", "selection"):
+    for error in figures.ERRORS:
         for kind, table in _sweeps(tables).items():
             curve = fit.curve(table[kind], table[error], kind)
             numbers = [f"{curve.a:.4g}", f"{curve.b:.4g}", f"{curve.r_squared:.4f}"]

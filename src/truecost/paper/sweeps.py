@@ -5,32 +5,47 @@ the largest of all configurations, the selection error that of the configuration
 training cost.
 """
 
-from collections.abc import Mapping
+import multiprocessing
+import signal
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecost.arrays import FloatArray, IntArray
-from truecost.errors import check_choice, check_share
+from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
-from truecost.paper.exact import Estimator, subset_weights
+from truecost.paper.exact import Estimator, complete_costs, split_sizes, subset_weights
 from truecost.paper.fit import FORMULAS, Kind
-from truecost.paper.splits import Costs, Floats, Progress, cumulative_means, in_processes
+from truecost.running.machine import cores
+from truecost.stats import bounds
+from truecost.stats.allocation import even_sizes
 from truecost.stats.random import Rng, generator
+from truecost.stats.variance import variance_components
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CURVES = ("uniform", "selection", "training", "test")
+# Single precision: means are off by a millionth, which no number of splits could tell.
+Floats = NDArray[np.float32]
+Split = Callable[[np.random.Generator], Floats]
+# Called with the number of splits just finished.
+Progress = Callable[[int], None]
+
+# Bounds hold with probability 1 − δ, and stand next to the errors that 1 − δ of the splits stay
+# below.
+DELTA = 0.05
 # S° of distinct pairs has its closed form; the paper's figure has these three.
 SIMULATED: tuple[Estimator, ...] = ("even", "concentrated", "scattered")
 # Sums of equal costs in different orders differ by less than this share in single precision.
 TIE = 1e-6
-# Thresholds for each part of a distribution over m-subsets.
-THRESHOLDS = 300
+# Splits of one task: a second of work at most.
+TASK = 50
 
 
 def sweep(
@@ -39,13 +54,10 @@ def sweep(
     *,
     splits: int = 2500,
     rng: Rng = None,
-    delta: float = 0.05,
-    train: int | None = None,
-    test: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> "pd.DataFrame":
-    """The error against m, N or K, one row for each value.
+    """The error against m, N or K, one row for each value; half of the instances are for training.
 
     Parameters
     ----------
@@ -57,10 +69,6 @@ def sweep(
         growing prefix of the training set, all runs.
     splits, rng
         The number of random splits, and where they come from.
-    delta
-        The quantiles are at 1 − delta.
-    train, test
-        K and T; half of the instances each if not given.
     workers
         Processes; one per core if not given. The results do not depend on it.
     progress
@@ -72,144 +80,185 @@ def sweep(
         `m`, `k`, `n` (configurations, training instances, runs of each configuration); the means
         over splits of `uniform` and `selection` error and of `training` and `test` cost of the
         selected configuration, each with its standard error `…_se`; `uniform_q` and `selection_q`,
-        the errors that 1 − delta of the splits stay below. Equal training costs share the
-        selection.
+        the errors that 95 % of the splits stay below. Equal training costs share the selection.
+        If the range of costs is known, Theorem 2 in Bennett's form (`bound`) and as `printed`:
+        plug-in, not guaranteed, since variances are estimated and the errors are against test
+        means.
     """
     check_choice("kind", kind, FORMULAS)
-    check_share(delta)
-    costs = Costs.of(matrix, train, test)
+    costs = Costs.of(matrix)
     configurations, _, runs = costs.runs.shape
     most = {"m": configurations, "k": costs.train, "n": runs * costs.train}
     values = np.arange(1, most[kind] + 1)
-    sizes: dict[str, IntArray | int] = {**most, kind: values}
+    sizes = {name: np.full(values.size, size) for name, size in most.items()} | {kind: values}
     if kind == "k":
         sizes["n"] = values * runs
     if kind == "m":
-        curves = _over_subsets(costs, splits, rng, delta)
+        errors, samples = _over_subsets(costs, splits, generator(rng))
         if progress is not None:
             progress(splits)
     else:
         split = partial(_n_split if kind == "n" else _k_split, costs)
-        errors = in_processes(split, splits=splits, rng=rng, workers=workers, progress=progress)
-        curves = _over_splits(errors, costs.lowest, delta)
+        errors = _in_processes(split, splits, rng, workers, progress)
+        samples = errors[:, :2]
     import pandas as pd
 
-    return pd.DataFrame({**sizes, **curves}, index=range(values.size))
+    table = pd.DataFrame({**sizes, **_curves(errors, samples, costs.lowest)})
+    return _with_bounds(matrix, table) if np.isfinite(matrix.width) else table
 
 
 def compare_estimators(
     matrix: CostMatrix,
     runs: IntArray,
     *,
+    train: int | None = None,
     splits: int = 2500,
     rng: Rng = None,
-    train: int | None = None,
-    test: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> "pd.DataFrame":
-    """The absolute error |û − u| of S*, S† and S° at these N, each a prefix of one schedule.
-
-    `exact.mean_squared_error` has the squared error without simulation.
+    """The absolute error |û − u| of S*, S† and S° at these N, each a prefix of one schedule, with
+    K = `train` instances; the other options as in `sweep`.
 
     Returns
     -------
     DataFrame
         A row for each estimator and N: `absolute`, the mean over configurations and splits;
-        `spread`, its standard deviation over splits; `se`, the standard error; `squared`.
+        `spread`, its standard deviation over splits; `se`, the standard error.
     """
     import pandas as pd
 
-    costs = Costs.of(matrix, train, test)
+    costs = Costs.of(matrix, train)
     numbers = np.asarray(runs, dtype=np.int64)
     split = partial(_estimators_split, costs, numbers)
-    errors = in_processes(split, splits=splits, rng=rng, workers=workers, progress=progress)
+    errors = _in_processes(split, splits, rng, workers, progress)
     parts = []
-    for place, estimator in enumerate(SIMULATED):
-        absolute, squared = errors[:, place].astype(np.float64).transpose(1, 0, 2)
-        columns = {"estimator": estimator, "k": costs.train, "n": numbers}
-        columns |= {"absolute": absolute.mean(axis=0), "spread": absolute.std(axis=0, ddof=1)}
-        columns |= {"se": columns["spread"] / np.sqrt(splits), "squared": squared.mean(axis=0)}
-        parts.append(pd.DataFrame(columns))
+    for estimator, absolute in zip(SIMULATED, errors.transpose(1, 0, 2), strict=True):
+        sizes = {"estimator": estimator, "k": costs.train, "n": numbers}
+        mean, spread = absolute.mean(axis=0, dtype=float), absolute.std(axis=0, ddof=1, dtype=float)
+        columns = {"absolute": mean, "spread": spread, "se": spread / np.sqrt(splits)}
+        parts.append(pd.DataFrame({**sizes, **columns}))
     return pd.concat(parts, ignore_index=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Costs:
+    """Costs above the `lowest` of all: `runs` (M, P, R) and `means` of the instances (P, M); a
+    split takes `train` and `test` instances.
+    """
+
+    lowest: float
+    runs: Floats
+    means: Floats
+    train: int
+    test: int
+
+    @classmethod
+    def of(cls, matrix: CostMatrix, train: int | None = None) -> "Costs":
+        """The costs of a matrix, and the sizes of its splits."""
+        costs = complete_costs(matrix)
+        lowest = float(costs.min())
+        train, test = split_sizes(matrix.shape[1], train)
+        runs = (costs - lowest).astype(np.float32)
+        means = np.ascontiguousarray((costs.mean(axis=2) - lowest).T, dtype=np.float32)
+        return cls(lowest=lowest, runs=runs, means=means, train=train, test=test)
+
+    def split(self, rng: np.random.Generator) -> tuple[IntArray, Floats]:
+        """Training instances, and the true cost of every configuration: that on the others."""
+        order = rng.permutation(len(self.means))
+        tests = self.means.take(order[self.train : self.train + self.test], axis=0)
+        return order[: self.train], tests.mean(axis=0)
+
+    def estimates(
+        self, rng: np.random.Generator, train: IntArray, estimator: Estimator, most: int
+    ) -> Floats:
+        """The training costs from 1 … `most` runs, (M, most), each configuration with its own order
+        of instances and runs.
+        """
+        configurations, _, runs = self.runs.shape
+        rows = np.arange(configurations)[:, np.newaxis]
+        if estimator == "scattered":
+            drawn = train[rng.integers(train.size, size=(configurations, most))]
+            return _cumulative_means(self.runs[rows, drawn, rng.integers(runs, size=drawn.shape)])
+        places = rng.permuted(np.broadcast_to(train, (configurations, train.size)), axis=1)
+        dealt = rng.permuted(self.runs[rows, places], axis=2)
+        if estimator == "even":
+            # One random order of instances for all rounds: every N gets an even allocation, each as
+            # probable as any other.
+            dealt = dealt.transpose(0, 2, 1)
+        dealt = dealt.reshape(configurations, -1)
+        if estimator == "pairs":
+            dealt = rng.permuted(dealt, axis=1)
+        return _cumulative_means(dealt[:, :most])
+
+
+def _cumulative_means(values: Floats) -> Floats:
+    sums = np.cumsum(values, axis=1, dtype=np.float32)
+    return np.asarray(sums / np.arange(1, sums.shape[1] + 1, dtype=np.float32))
 
 
 def _n_split(costs: Costs, rng: np.random.Generator) -> Floats:
     train, truth = costs.split(rng)
-    ordered = costs.ordered(rng, train, "even", costs.runs.shape[2] * train.size)
-    return _errors(cumulative_means(ordered), truth, axis=0)
+    return _errors(costs.estimates(rng, train, "even", costs.runs.shape[2] * train.size), truth)
 
 
 def _k_split(costs: Costs, rng: np.random.Generator) -> Floats:
     train, truth = costs.split(rng)
     means = costs.means.take(train, axis=0)
-    # Row by row: a cumulative sum down the columns takes twice as long.
+    # Row by row: np.cumsum down the columns takes twice as long.
     for before, row in pairwise(means):
         row += before
     means *= (1 / np.arange(1, train.size + 1, dtype=np.float32))[:, np.newaxis]
-    return _errors(means, truth, axis=1)
+    return _errors(means.T, truth)
 
 
 def _estimators_split(costs: Costs, runs: IntArray, rng: np.random.Generator) -> Floats:
-    """Mean absolute and squared error over configurations, (estimators, 2, N)."""
+    """Mean absolute error over configurations, (estimators, N)."""
     train, truth = costs.split(rng)
     out = []
     for estimator in SIMULATED:
-        ordered = costs.ordered(rng, train, estimator, int(runs.max()))
-        errors = cumulative_means(ordered)[:, runs - 1] - truth[:, np.newaxis]
-        out.append([np.abs(errors).mean(axis=0), (errors**2).mean(axis=0)])
+        training = costs.estimates(rng, train, estimator, int(runs.max()))[:, runs - 1]
+        out.append(np.abs(training - truth[:, np.newaxis]).mean(axis=0))
     return np.array(out)
 
 
-def _errors(costs: Floats, truth: Floats, axis: int) -> Floats:
+def _errors(training: Floats, truth: Floats) -> Floats:
     """Uniform error, selection error and lowest training cost at every value, from training costs
-    with the configurations along this axis; overwrites them.
+    (M, values).
     """
-    least = costs.min(axis=axis)
-    # Sums of equal costs in different orders differ in their last digits.
-    equal = costs <= np.expand_dims(least + TIE * np.abs(least), axis)
-    places = np.unravel_index(np.flatnonzero(equal), equal.shape)
-    tied, values = places[axis], places[1 - axis]
-    chosen = np.bincount(values, truth[tied] - costs[places]) / np.bincount(values)
-    np.subtract(np.expand_dims(truth, 1 - axis), costs, out=costs)
-    return np.stack([costs.max(axis=axis), chosen, least]).astype(np.float32)
+    errors, least = truth[:, np.newaxis] - training, training.min(axis=0)
+    chosen = errors.mean(axis=0, where=training <= least + TIE * np.abs(least))
+    return np.stack([errors.max(axis=0), chosen, least])
 
 
-def _over_splits(errors: Floats, lowest: float, delta: float) -> dict[str, FloatArray]:
-    """The curves from the uniform error, selection error and lowest training cost of each split."""
-    uniform, selection, training = errors.astype(np.float64).transpose(1, 0, 2)
-    training = training + lowest
-    named = dict(zip(CURVES, (uniform, selection, training, training + selection), strict=True))
-    curves = _means(named)
-    place = _place(len(errors), delta)
-    for name in ("uniform", "selection"):
-        curves[f"{name}_q"] = np.partition(named[name], place, axis=0)[place]
-    return curves
-
-
-def _over_subsets(costs: Costs, splits: int, rng: Rng, delta: float) -> dict[str, FloatArray]:
-    """The curves over all m-subsets of every split, without drawing any: the expected error of a
-    random subset is a weighted sum of sorted errors.
+def _over_subsets(costs: Costs, splits: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Uniform error, selection error and lowest training cost for every m, expected over all
+    m-subsets (a weighted sum over the sorted configurations), and the two errors of one growing
+    random subset: each (splits, 2 or 3, M).
     """
+    if splits < 2:
+        raise InputError(f"{splits} splits. Give at least 2.")
     instances, configurations = costs.means.shape
-    order = np.broadcast_to(np.arange(instances), (splits, instances))
-    order = generator(rng).permuted(order, axis=1)
+    order = _permutations(rng, splits, instances)
     training = _mean_over(costs.means, order[:, : costs.train])
     tests = _mean_over(costs.means, order[:, costs.train : costs.train + costs.test])
-    # The place that most subsets take comes first: the largest error, the lowest training cost.
-    errors = -np.sort(training - tests, axis=1)
+    # What a subset takes comes first: the largest error, the lowest training cost.
+    largest = -np.sort(training - tests, axis=1)
     by_cost = np.argsort(training, axis=1)
     training = np.take_along_axis(training, by_cost, axis=1)
     chosen = np.take_along_axis(tests, by_cost, axis=1) - training
     _average_ties(training, chosen)
-    largest = subset_weights(configurations, np.arange(1, configurations + 1))
-    weights = np.ascontiguousarray(largest[:, ::-1], dtype=np.float32)
-    uniform, selection, cost = (values @ weights.T for values in (errors, chosen, training))
-    cost = cost.astype(np.float64) + costs.lowest
-    curves = _means(dict(zip(CURVES, (uniform, selection, cost, cost + selection), strict=True)))
-    curves["uniform_q"] = _mixture_quantile(errors, weights, 1 - delta)
-    curves["selection_q"] = _mixture_quantile(chosen, weights, 1 - delta)
-    return curves
+    # Reversed: the weights of the smallest, from the first place on.
+    exact = subset_weights(configurations, np.arange(1, configurations + 1))[:, ::-1].T
+    weights = np.ascontiguousarray(exact, dtype=np.float32)
+    expected = np.stack([values @ weights for values in (largest, chosen, training)], axis=1)
+    first = np.minimum.accumulate(_permutations(rng, splits, configurations), axis=1)
+    drawn = [np.take_along_axis(values, first, axis=1) for values in (largest, chosen)]
+    return expected, np.stack(drawn, axis=1)
+
+
+def _permutations(rng: np.random.Generator, number: int, size: int) -> IntArray:
+    return rng.permuted(np.broadcast_to(np.arange(size), (number, size)), axis=1)
 
 
 def _mean_over(means: Floats, places: IntArray) -> Floats:
@@ -224,46 +273,70 @@ def _average_ties(costs: Floats, values: Floats) -> None:
     ones would be selected is a matter of chance.
     """
     tied = np.diff(costs, axis=1) <= TIE * np.abs(costs[:, 1:])
-    if not tied.any():
-        return
     starts = np.concatenate([np.ones((len(costs), 1), bool), ~tied], axis=1)
     groups = np.cumsum(starts) - 1
     means = np.bincount(groups, values.ravel()) / np.bincount(groups)
     values[:] = means[groups].reshape(values.shape)
 
 
-def _mixture_quantile(values: Floats, weights: Floats, level: float) -> FloatArray:
-    """The quantile over splits and m-subsets for every row of weights, where the value at a place
-    of a split has the weight of the place.
+def _curves(errors: Floats, samples: Floats, lowest: float) -> dict[str, FloatArray]:
+    """Means over splits with their standard errors, and the quantiles of the samples."""
+    uniform, selection, training = errors.transpose(1, 0, 2)
+    cost = training.astype(np.float64) + lowest
+    named = {"uniform": uniform, "selection": selection, "training": cost, "test": cost + selection}
+    curves: dict[str, FloatArray] = {}
+    for name, values in named.items():
+        curves[name] = values.mean(axis=0, dtype=np.float64)
+        spread = values.std(axis=0, ddof=1, dtype=np.float64)
+        curves[f"{name}_se"] = spread / np.sqrt(len(values))
+    # The first value that 1 − δ of the splits reach. In floating point 0.95·20 is above 19.
+    place = max(int(np.ceil(round((1 - DELTA) * len(samples), 9))) - 1, 0)
+    uniform, selection = np.partition(samples, place, axis=0)[place].astype(np.float64)
+    return curves | {"uniform_q": uniform, "selection_q": selection}
 
-    Taken among quantiles of the first place, the second, the next two, the next four …: the larger
-    the subsets, the fewer places matter.
+
+def _with_bounds(matrix: CostMatrix, table: "pd.DataFrame") -> "pd.DataFrame":
+    def epsilon(form: bounds.Form) -> FloatArray:
+        bound = bounds.finite(
+            allocation=even_sizes(table["n"].to_numpy(), table["k"].to_numpy()),
+            components=components,
+            width=matrix.width,
+            delta=DELTA,
+            configurations=table["m"].to_numpy(),
+            form=form,
+        )
+        return np.asarray(bound.epsilon)
+
+    components = variance_components(matrix)
+    return table.assign(bound=epsilon("bennett"), printed=epsilon("printed"))
+
+
+def _in_processes(
+    split: Split, splits: int, rng: Rng, workers: int | None, progress: Progress | None
+) -> Floats:
+    """The results of all splits. Each has a generator of its own, so they do not depend on the
+    number of workers.
     """
-    ends = [0, *(2 ** np.arange(values.shape[1].bit_length())), values.shape[1]]
-    parts = [values[:, start:end] for start, end in pairwise(ends) if start < end <= len(values.T)]
-    shares = np.linspace(0, 1, THRESHOLDS)
-    ordered = [np.sort(part, axis=None) for part in parts]
-    thresholds = np.unique([part[(shares * (part.size - 1)).astype(int)] for part in ordered])
-    ranks = np.searchsorted(thresholds, values)
-    places = values.shape[1]
-    counts = np.bincount(
-        (ranks + len(thresholds) * np.arange(places)).ravel(), minlength=len(thresholds) * places
-    ).reshape(places, len(thresholds))
-    # The share of the mixture at or below each threshold: (m, thresholds).
-    share = weights @ np.cumsum(counts, axis=1).astype(np.float32) / len(values)
-    return np.asarray(thresholds[(share >= level - 1e-6).argmax(axis=1)], dtype=np.float64)
+    workers = len(cores()) if workers is None else workers
+    if splits < 2 or workers < 1:
+        raise InputError(f"{splits} splits, {workers} workers: give at least 2 splits, 1 worker.")
+    tasks = [range(start, min(start + TASK, splits)) for start in range(0, splits, TASK)]
+    task = partial(_task, split, int(generator(rng).integers(2**63)))
+    # Ctrl-C is for the parent.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(
+        min(workers, len(tasks)), multiprocessing.get_context("fork"), signal.signal, ignore
+    )
+    results = []
+    try:
+        for part in map(task, tasks) if workers == 1 else pool.map(task, tasks):
+            results.append(part)
+            if progress is not None:
+                progress(len(part))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return np.concatenate(results)
 
 
-def _means(curves: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
-    """The means over splits and their standard errors."""
-    columns = {}
-    for name, values in curves.items():
-        columns[name] = values.mean(axis=0, dtype=np.float64)
-        columns[f"{name}_se"] = values.std(axis=0, ddof=1, dtype=np.float64) / np.sqrt(len(values))
-    return columns
-
-
-def _place(splits: int, delta: float) -> int:
-    """Where the quantile stands in order: the first value that 1 − delta of the splits reach."""
-    # Rounded, since 0.95·20 is a little above 19 in floating point.
-    return max(int(np.ceil(round((1 - delta) * splits, 9))) - 1, 0)
+def _task(split: Split, seed: int, places: range) -> Floats:
+    return np.stack([split(np.random.default_rng([seed, place])) for place in places])
