@@ -99,10 +99,11 @@ def test_values_from_a_log() -> None:
             space.configuration(values | {"noise": 0.25} | wrong)
 
 
-def test_small_spaces() -> None:
+def test_small_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
     """A space with too few configurations would be drawn from for ever, or its last configuration
     not be found.
     """
+    monkeypatch.setattr("truecost.space.space.ATTEMPTS", 1000)
     space = Space.parse("a {x,y}[x]\nb {u,v,w}[u]\nb | a in {y}\nc [1,2][1]i\n")
     assert len(space.configurations(8, seed=0)) == 8
     for number in (9, 0):

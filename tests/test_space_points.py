@@ -66,7 +66,7 @@ def test_neighbours_reach_every_value(kind: str) -> None:
     space, rng = Space.parse(TEXTS[kind]), np.random.default_rng(3)
     seen: dict[str, set[Any]] = {}
     parents = [space.default()] * 100
-    for _ in range(40):
+    for _ in range(15):
         parents = (near(space, parents, rng, spread=0.3, keep=0.5) * 10)[:100]
         for parent in parents:
             for name, value in parent.values.items():

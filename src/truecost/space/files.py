@@ -17,6 +17,7 @@ import numpy as np
 from ConfigSpace.hyperparameters import Hyperparameter, IntegerHyperparameter
 
 from truecost.errors import InputError, did_you_mean
+from truecost.runs import number_or_nan
 
 Value: TypeAlias = str | int | float | bool | None
 Parameter: TypeAlias = Hyperparameter[Any, Any]
@@ -368,7 +369,7 @@ def _comparison(
     if len(sides) == 1 and other is not None and not (listed or values_of(other)):
         atoms, values = RELATION, [other]
     else:
-        values = [_legal(sides[-1], text) for text in texts]
+        values = [legal_value(sides[-1], text) for text in texts]
     if operator == "not in" and listed:
         operator, values = "in", [value for value in listed if value not in values]
     if operator == "in":
@@ -381,21 +382,24 @@ def _comparison(
     return kinds["or"](atoms[operator[0]](*sides, values[0]), atoms["=="](*sides, values[0]))
 
 
-def _legal(parameter: Any, text: str) -> Value:
-    if listed := values_of(parameter):
-        if text in listed:
-            return text
-        raise InputError(
-            f"{text!r:.80} is no value of {parameter.name!r}. Use one of "
-            f"{', '.join(map(repr, listed)):.80}."
+def legal_value(parameter: Any, value: Any) -> Any:
+    """A value of the parameter, whatever type a file or a log wrote it in."""
+    constant = isinstance(parameter, ConfigSpace.Constant)
+    if listed := (parameter.value,) if constant else values_of(parameter):
+        legal = [plain(item) for item in listed if item == value or str(item) == str(value)]
+    else:
+        number = number_or_nan(value)
+        whole = isinstance(parameter, IntegerHyperparameter)
+        fits = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
+        legal = [int(number) if whole else number] if fits else []
+    if not legal:
+        choice = (
+            f"one of {', '.join(map(str, listed)):.80}"
+            if listed
+            else f"a number from {parameter.lower} to {parameter.upper}"
         )
-    number = _number(text, whole=isinstance(parameter, IntegerHyperparameter))
-    if not parameter.lower <= number <= parameter.upper:
-        raise InputError(
-            f"{text!r:.80} is no value of {parameter.name!r}. Use a number from "
-            f"{parameter.lower} to {parameter.upper}."
-        )
-    return number
+        raise InputError(f"{value!r:.80} is no value of {parameter.name!r}. Use {choice}.")
+    return legal[0]
 
 
 def reason(error: Exception) -> str:

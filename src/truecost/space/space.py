@@ -24,11 +24,9 @@ from typing import Any
 
 import ConfigSpace
 import numpy as np
-from ConfigSpace.hyperparameters import IntegerHyperparameter
 from ConfigSpace.types import NotSet
 
 from truecost.errors import InputError
-from truecost.runs import number_or_nan
 from truecost.space.files import (
     CONDITION,
     DECIMALS,
@@ -40,12 +38,12 @@ from truecost.space.files import (
     at_line,
     expression,
     joined,
+    legal_value,
     parse_irace,
     parse_json,
     parse_pcs,
     plain,
     reason,
-    values_of,
     with_default,
 )
 from truecost.space.points import Points
@@ -167,7 +165,7 @@ class Space:
         def choose(parameter: Parameter) -> Any:
             if values.get(parameter.name) is None:
                 raise InputError(f"The active parameter {parameter.name!r} has no value. Add one.")
-            return _legal(parameter, values[parameter.name])
+            return legal_value(parameter, values[parameter.name])
 
         configuration = self._configuration(choose)
         if name is None:
@@ -251,26 +249,6 @@ class Space:
         return Configuration.of(
             {name: values[name] for name in self.parameters if values[name] is not NotSet}
         )
-
-
-def _legal(parameter: Any, value: Any) -> Any:
-    """A value of the parameter, whatever type a log wrote it in."""
-    constant = isinstance(parameter, ConfigSpace.Constant)
-    if listed := (parameter.value,) if constant else values_of(parameter):
-        legal = [plain(item) for item in listed if item == value or str(item) == str(value)]
-    else:
-        number = number_or_nan(value)
-        whole = isinstance(parameter, IntegerHyperparameter)
-        fits = parameter.lower <= number <= parameter.upper and (number.is_integer() or not whole)
-        legal = [int(number) if whole else number] if fits else []
-    if not legal:
-        choice = (
-            f"one of {', '.join(map(str, listed)):.80}"
-            if listed
-            else f"a number from {parameter.lower} to {parameter.upper}"
-        )
-        raise InputError(f"{value!r:.80} is no value of {parameter.name!r}. Use {choice}.")
-    return legal[0]
 
 
 def _assemble(draft: Draft) -> Space:
