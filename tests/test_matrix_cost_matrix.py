@@ -70,11 +70,11 @@ def test_families_follow_a_selection() -> None:
     assert part.families == ("h", "g")
 
 
-def test_counts_and_nested_lists() -> None:
-    """Cells with different numbers of runs would be refused or misplaced."""
-    matrix = CostMatrix([[[1, 2], [3]], [[4], []]], ["a", "b"], ["x", "y"], 0, 5)
+def test_missing_runs_are_not_counted() -> None:
+    """Cells with different numbers of runs would count as full."""
+    costs = np.array([[[1.0, 2.0], [3.0, np.nan]], [[4.0, np.nan], [np.nan, np.nan]]])
+    matrix = CostMatrix(costs, ["a", "b"], ["x", "y"], 0, 5)
     np.testing.assert_array_equal(matrix.counts(), [[2, 1], [1, 0]])
-    np.testing.assert_array_equal(matrix.costs[1, 0], [4, np.nan])
     assert CostMatrix([[1, 2]], ["a"], ["x", "y"], 0, 5).shape == (1, 2, 1)
 
 
@@ -139,12 +139,13 @@ def test_capped_runs_cost_the_worst_in_estimates() -> None:
         ({"costs": np.ones((1, 0, 1)), "instances": []}, "instance"),
         ({"costs": np.ones((1, 2, 0))}, "run"),
         ({"costs": np.ones(2)}, "dimension"),
-        ({"costs": [[[1.0], [2.0]], [[1.0]]]}, "instances"),
+        ({"costs": [[[1.0], [2.0]], [[1.0]]]}, "lengths"),
+        ({"costs": [[[1.0, 2.0], [1.0]]]}, "NaN where runs are missing"),
         ({"costs": [[["fast"], [2.0]]]}, "fast"),
         ({"costs": "many"}, "many"),
         ({"costs": [[["1.5"], [2.0]]]}, r"1\.5"),
         ({"costs": [[[True], [False]]]}, "True"),
-        ({"costs": [[[10**400], [1]]]}, "finite"),
+        ({"costs": [[[10**400], [1]]]}, "Give numbers"),
         ({"costs": [[[1e-200], [0.0]]]}, "smaller unit"),
         ({"instances": ["x", "y\0"]}, "NUL"),
         ({"instances": ["x", "\ud800"]}, "surrogates"),

@@ -156,8 +156,6 @@ def _judged(
     if rival is None or rival not in known:
         return alone, _described(log, question, winner, rival), None
     pair = evidence_pair(evidence, winner, rival, question.delta, question.seed)
-    if pair is None:
-        return alone, None, None
     ranges = penalty_ranges(pair)
     difference = compare_means(pair, ranges)
     others = comparisons(pair, question.margin_share)

@@ -24,17 +24,25 @@ SHORTEST: Final = 100
 class Pair:
     """Runs of two configurations on the units that both have, and how they may be used."""
 
-    runs: CostMatrix
+    runs: CostMatrix  # of the two
     winner: str
     default: str
-    ours: Runs
-    theirs: Runs
     sampled: Sampled
     source: Literal["test", "training"] = "training"
     delta: float = math.nan  # of each limit of a comparison; NaN: no statement can be made
     planned: int = 0
     watched: bool = False
     seed: int = 0
+
+    @property
+    def ours(self) -> Runs:
+        """The winner's."""
+        return runs_of(self.runs, self.winner, self.sampled)
+
+    @property
+    def theirs(self) -> Runs:
+        """The default's."""
+        return runs_of(self.runs, self.default, self.sampled)
 
     @property
     def scale(self) -> Scale:
@@ -90,32 +98,22 @@ def runs_of(runs: CostMatrix, name: str, sampled: Sampled) -> Runs:
 
 
 def pair_of(
-    runs: CostMatrix, winner: str, default: str, sampled: Sampled, **terms: object
+    runs: CostMatrix, winner: str, default: str, sampled: Sampled, **terms: Any
 ) -> Pair | None:
     """The runs of both on the instances that both have; None without any."""
-    common = common_runs(runs, [winner, default], sampled)
-    if common is None:
+    both = common_runs(runs.select(configurations=[winner, default]), [winner, default], sampled)
+    if both is None:
         return None
+    return Pair(runs=both, winner=winner, default=default, sampled=sampled, **terms)
+
+
+def evidence_pair(evidence: Evidence, winner: str, default: str, delta: float, seed: int) -> Pair:
+    """The pair with the terms on which the evidence allows statements."""
     return Pair(
-        runs=common,
+        runs=evidence.runs.select(configurations=[winner, default]),
         winner=winner,
         default=default,
-        ours=runs_of(common, winner, sampled),
-        theirs=runs_of(common, default, sampled),
-        sampled=sampled,
-        **terms,  # type: ignore[arg-type]
-    )
-
-
-def evidence_pair(
-    evidence: Evidence, winner: str, default: str, delta: float, seed: int
-) -> Pair | None:
-    """The pair with the terms on which the evidence allows statements."""
-    return pair_of(
-        evidence.runs,
-        winner,
-        default,
-        evidence.sampled,
+        sampled=evidence.sampled,
         source=evidence.source,
         delta=delta * evidence.share / evidence.rivals,
         planned=evidence.planned,

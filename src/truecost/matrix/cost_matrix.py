@@ -42,9 +42,8 @@ class CostMatrix:
     Parameters
     ----------
     costs
-        (M, P, R), or (M, P) for one run each; NaN where a run is missing. Nested lists may differ
-        in the number of runs of a cell. A run with the status censored has its cap here, the least
-        it can cost.
+        (M, P, R), or (M, P) for one run each; NaN where a run is missing. A run with the status
+        censored has its cap here, the least it can cost.
     configurations, instances
         Their names, each different.
     low, high

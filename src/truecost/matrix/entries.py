@@ -1,7 +1,7 @@
 """Costs, names, seeds and statuses as people give them, checked."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -28,14 +28,17 @@ def inside(costs: FloatArray, low: float, high: float) -> FloatArray:
 
 def as_costs(costs: ArrayLike) -> FloatArray:
     """Costs as (configurations, instances, runs); one run a cell where there are two dimensions."""
-    if hasattr(costs, "filled"):
-        costs = floats(costs)
     try:
-        given = np.asarray(costs)
-        numeric = given.dtype.kind in "fiu"
-        array = given.astype(np.float64, copy=False) if numeric else _pad_runs(costs)
-    except (TypeError, ValueError, OverflowError):
-        array = _pad_runs(costs)
+        given = np.asarray(floats(costs) if hasattr(costs, "filled") else costs)
+    except ValueError:
+        raise InputError(
+            "The costs are lists of different lengths. Put NaN where runs are missing."
+        ) from None
+    if given.dtype.kind not in "fiu":
+        raise InputError(
+            f"Costs are {costs!r:.60}. Give numbers: configurations × instances × runs."
+        )
+    array = given.astype(np.float64, copy=False)
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
     if array.ndim != 3:
@@ -46,48 +49,6 @@ def as_costs(costs: ArrayLike) -> FloatArray:
         if size == 0:
             raise InputError(f"Costs of the shape {array.shape}. Give at least one {what}.")
     return array
-
-
-def _pad_runs(costs: Any) -> FloatArray:
-    """Cells with different numbers of runs are filled up with NaN; anything else that is ragged has
-    no place.
-    """
-    if not _is_list(costs) or not all(_is_list(row) for row in costs):
-        raise InputError(
-            f"Costs are {costs!r:.60}. Give numbers: configurations × instances × runs."
-        )
-    for number, row in enumerate(costs):
-        if len(row) != len(costs[0]):
-            raise InputError(
-                f"Configuration number {number} has {len(row)} instances, the first has "
-                f"{len(costs[0])}. Give an empty list where runs are missing."
-            )
-    cells = [[list(cell) if _is_list(cell) else [cell] for cell in row] for row in costs]
-    # The most runs a cell has are the third dimension.
-    longest = max((len(cell) for row in cells for cell in row), default=0)
-    padded = np.full((len(cells), len(cells[0]) if cells else 0, longest), np.nan)
-    for i, row in enumerate(cells):
-        for j, cell in enumerate(row):
-            if not all(
-                isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool)
-                for c in cell
-            ):
-                raise InputError(
-                    f"Costs of configuration number {i} on instance number {j} are {cell!r:.60}. "
-                    "Give numbers."
-                )
-            try:
-                padded[i, j, : len(cell)] = cell
-            except OverflowError:
-                raise InputError(
-                    f"A cost of configuration number {i} on instance number {j} is not finite. "
-                    "Correct it."
-                ) from None
-    return padded
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
 def checked_names(names: Iterable[str], what: str) -> tuple[str, ...]:
