@@ -10,7 +10,7 @@ import numpy as np
 
 from truecost.arrays import IntArray
 from truecost.errors import InputError
-from truecost.importers.recorded import Recorded, log_of, statuses_of
+from truecost.importers.recorded import Recorded, chosen, log_of, statuses_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Status, number_or_nan
@@ -166,17 +166,10 @@ def _measure(columns: list[str], named: list[str], wanted: str | None) -> tuple[
     order = named if named and set(named) <= set(columns) else columns
     if not order:
         raise InputError(f"{RUNS} has no column with the performance.")
-    if wanted is None:
-        # The first is the main one, by the definition of the format; without it, nobody says.
-        if len(order) > 1 and order is columns:
-            raise InputError(
-                f"{DESCRIPTION} does not name the main measure. Choose one with --objective: "
-                f"{', '.join(order):.200}."
-            )
-        return order[0], 0
-    if wanted not in order:
-        raise InputError(f"There is no measure {wanted!r:.60}. Choose {', '.join(order):.200}.")
-    return wanted, order.index(wanted)
+    # The first is the main one, by the definition of the format; without it, nobody says.
+    main = wanted is None and order is named
+    place = 0 if main else chosen(wanted, order)
+    return order[place], place
 
 
 def _repetitions(words: list[str | None]) -> IntArray:

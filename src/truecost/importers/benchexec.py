@@ -17,7 +17,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers import packed
-from truecost.importers.recorded import Recorded, log_of
+from truecost.importers.recorded import Recorded, chosen, log_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Caveat, Status, number_or_nan
@@ -63,13 +63,8 @@ def read(path: Path, reading: Reading) -> Log:
     executed = [row for row in rows if row.columns.get("status")]
     if not executed:
         raise InputError("The results of BenchExec have no run with a status.")
-    title = reading.objective or COST
     titles = list(dict.fromkeys(name for row in executed for name in row.columns))
-    if title not in titles:
-        raise InputError(
-            f"There is no column {title!r:.60}. Choose one with --objective: "
-            f"{', '.join(titles):.200}."
-        )
+    title = titles[chosen(reading.objective or COST, titles)]
     values = np.array([_number(row.columns.get(title, "")) for row in executed])
     statuses = np.array([_status(row.columns) for row in executed], dtype=np.int8)
     blank = np.isnan(values) & (statuses == Status.SOLVED)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.recorded import Recorded, log_of, statuses_of
+from truecost.importers.recorded import Recorded, chosen, log_of, numbered, statuses_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS
@@ -30,9 +30,7 @@ MEASURES = ("runtime", "quality")
 def read(path: Path, reading: Reading) -> Log:
     """The runs in a PM.npy, or in the folder that holds one."""
     path = path / ARRAY if path.is_dir() else path
-    measure = reading.objective or "runtime"
-    if measure not in MEASURES:
-        raise InputError(f"There is no objective {measure!r:.60}. Choose runtime or quality.")
+    measure = MEASURES[chosen(reading.objective or MEASURES[0], MEASURES)]
     array = _array(path)
     statuses = _results(array["result"])
     runtime = array["runtime"].astype(np.float64)
@@ -150,7 +148,7 @@ def _configurations(path: Path, size: int) -> tuple[list[str], list[str]]:
     lines = _lines(path, "configs.txt", "configs")
     if lines and len(lines) != size:
         raise InputError(f"There are {len(lines)} lines of configurations for {size}.")
-    return _numbered("configuration", size), lines
+    return numbered("configuration", size), lines
 
 
 def _parameters(line: str) -> dict[str, Any]:
@@ -162,12 +160,7 @@ def _parameters(line: str) -> dict[str, Any]:
 def _instances(path: Path, size: int) -> list[str]:
     lines = [line.strip() for line in _lines(path, "instances.txt", "instance_index")]
     if not lines:
-        return _numbered("instance", size)
+        return numbered("instance", size)
     if len(lines) != size:
         raise InputError(f"There are {len(lines)} names of instances for {size}.")
     return lines
-
-
-def _numbered(what: str, size: int) -> list[str]:
-    digits = len(str(size - 1))
-    return [f"{what}-{number:0{digits}d}" for number in range(size)]

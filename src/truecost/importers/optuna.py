@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from truecost.errors import InputError, counted
-from truecost.importers.recorded import Recorded, counts, log_of
+from truecost.importers.recorded import Recorded, chosen, counts, log_of
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_INSTANCE, NO_STATUS, Caveat, Status
@@ -157,7 +157,7 @@ def _log(
 ) -> Log:
     states = [trial.state.name for trial in trials]
     finished = [trial for trial in trials if trial.state.is_finished()]
-    place = _objective(directions, wanted)
+    place = chosen(wanted, [str(number) for number in range(len(directions))])
     costs, caveats = _source(finished, place, len(directions) > 1, reading)
     names = _configurations(finished)
     rows: list[tuple[str, str, float, int]] = []
@@ -201,19 +201,6 @@ def _log(
         parameters={names[trial.number]: dict(trial.params) for trial in reversed(finished)},
         adaptive=True,
     )
-
-
-def _objective(directions: list[str], wanted: str | None) -> int:
-    count = len(directions)
-    if wanted is None and count == 1:
-        return 0
-    if wanted is not None and wanted.isdecimal() and int(wanted) < count:
-        return int(wanted)
-    problem = f"There is no objective {wanted!r:.60}."
-    if wanted is None:
-        problem = f"The study has {count} objectives."
-    places = ", ".join(map(str, range(count)))
-    raise InputError(f"{problem} Choose one with --objective: {places}.")
 
 
 def _source(

@@ -19,30 +19,21 @@ FORMATS = (
     "table", "wide", "irace", "smac", "optuna", "aslib", "benchexec", "npy", "journal",
 )  # fmt: skip
 TABLES = ("table", "wide")
-# Which formats an option is meant for; our own files say for themselves what they refuse.
+# Which formats an option is meant for.
 MEANT_FOR = {
-    "columns": (*TABLES, "own", "journal"),
-    "objective": ("smac", "optuna", "aslib", "benchexec", "npy", "own", "journal"),
-    "steps-are": ("optuna", "own", "journal"),
-    "maximise": (*TABLES, "array", "own", "journal"),
+    "columns": TABLES,
+    "objective": ("smac", "optuna", "aslib", "benchexec", "npy"),
+    "steps-are": ("optuna",),
+    "maximise": (*TABLES, "array", "truecost"),
 }
 START = 1 << 16
 SQLITE = b"SQLite format 3\0"
-# Formats that are not read, by what stands at the beginning, and what to do instead. Pickles come
-# with the name of the class they hold, and are never opened: they can run anything.
+# Formats that are not read, by their first bytes. Pickles are never opened: they can run anything.
 UNREAD = {
-    (b"optuna.study", b"optuna.trial"): (
-        "a pickle of Optuna. Copy the study: optuna.copy_study(…, to_storage='sqlite:///study.db')"
-    ),
-    (b"smac.runhistory",): "a pickle of SMAC3. Point to the folder with runhistory.json",
-    (b"pandas",): "a pickle of pandas. Write the data frame with to_csv",
-    (b"\x80\x04\x95", b"\x80\x05\x95", b"\x80\x03c"): (
-        "a pickle, which is never opened. Write a csv table"
-    ),
-    (b"[Content_Types].xml", b"mimetypeapplication/vnd.oasis"): "a spreadsheet. Save it as csv",
-    (b"PK\x03\x04",): "a zip archive. Unpack it, or write a csv table",
-    (b"\x89HDF\r\n",): "an HDF5 file. Write a csv table",
-    (b"%PDF",): "a PDF. Give the runs themselves, as a table",
+    b"\x80": "a pickle, which is never opened. Write a csv table, or a storage of Optuna",
+    b"PK": "a spreadsheet or a zip archive. Save it as csv",
+    b"\x89HDF": "an HDF5 file. Write a csv table",
+    b"%PDF": "a PDF. Give the runs themselves, as a table",
 }
 
 
@@ -106,10 +97,9 @@ def _of_object(source: Any, reading: Reading) -> Log:
     """The runs in an object of Python."""
     from truecost.importers import optuna
 
-    if isinstance(source, Log):
-        return changed(source, reading)
-    if isinstance(source, CostMatrix):
-        return changed(Log(runs=source), reading)
+    if isinstance(source, Log | CostMatrix):
+        _check_options("truecost", reading)
+        return changed(source if isinstance(source, Log) else Log(runs=source), reading)
     if optuna.is_study(source):
         _check_options("optuna", reading)
         return optuna.read(source, reading)
@@ -132,6 +122,7 @@ def _of_path(path: Path, reading: Reading) -> Log:
     if _is_example(path):
         from truecost.examples import example_log
 
+        _check_options("truecost", reading)
         return changed(example_log(path.name), reading)
     if not path.exists():
         raise InputError(_missing(path))
@@ -142,7 +133,7 @@ def _of_path(path: Path, reading: Reading) -> Log:
     if path.is_dir() and kind in ("irace", "optuna", "table", "wide", "journal"):
         raise InputError("It is a folder. Name the file in it.")
     _check_options(kind, reading)
-    if kind == "own":
+    if kind == "truecost":
         return changed(read_log(path), reading)
     if kind == "journal":
         from truecost.journal.journal import Journal
@@ -170,7 +161,9 @@ def _of_path(path: Path, reading: Reading) -> Log:
 
 
 def _check_options(kind: str, reading: Reading) -> None:
-    """Refuse options that have no meaning for a format, instead of passing over them."""
+    """Refuse options that have no meaning for a format, instead of passing over them; "truecost" has its
+    costs already.
+    """
     # With test runs, an option may be meant for one of the two files.
     given = {
         "columns": bool(reading.columns) and reading.test is None,
@@ -246,11 +239,11 @@ def _format_of(path: Path) -> str:
     if benchexec.DOCTYPE.search(content[: benchexec.START]):
         return "benchexec"
     if b"\0" in start or start.startswith(b"%PDF"):
-        for marks, what in UNREAD.items():
-            if any(mark in content for mark in marks):
+        for mark, what in UNREAD.items():
+            if content.startswith(mark):
                 raise InputError(f"It is {what}.")
     if path.name.endswith((".csv", ".csv.gz")) and metadata_path(path).is_file():
-        return "own"
+        return "truecost"
     return _format_of_text(content)
 
 

@@ -217,6 +217,26 @@ def _turned(values: FloatArray, reading: Reading, score: str) -> tuple[FloatArra
     )
 
 
+def chosen(wanted: str | None, names: Sequence[str]) -> int:
+    """The place of the objective that the caller calls by name or number; else the only one."""
+    if wanted in names:
+        return names.index(wanted)
+    if wanted is not None and wanted.isdecimal() and int(wanted) < len(names):
+        return int(wanted)
+    if wanted is None and len(names) == 1:
+        return 0
+    problem = f"There is no objective {wanted!r:.60}."
+    if wanted is None:
+        problem = f"There are {len(names)} objectives."
+    raise InputError(f"{problem} Choose one with --objective: {', '.join(names):.200}.")
+
+
+def numbered(what: str, size: int) -> list[str]:
+    """Names for what has none: "instance-07"."""
+    digits = len(str(size - 1))
+    return [f"{what}-{number:0{digits}d}" for number in range(size)]
+
+
 def status_of(word: str) -> Status | None:
     """What others call a status; None for a run that has not ended."""
     plain = word.strip().strip("'\"").lower().removeprefix("statustype.").replace(" ", "_")

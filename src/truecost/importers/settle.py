@@ -9,7 +9,7 @@ import numpy as np
 
 from truecost.arrays import FloatArray, floats
 from truecost.errors import InputError, counted, did_you_mean
-from truecost.importers.recorded import Recorded, log_of
+from truecost.importers.recorded import Recorded, log_of, numbered
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
@@ -27,27 +27,15 @@ def of_array(source: Any, reading: Reading) -> Log:
             f"The array has the shape {costs.shape}. Give configurations × instances, or "
             "configurations × instances × runs."
         )
-    names = [
-        [f"{what}-{number:0{len(str(size - 1))}d}" for number in range(size)]
-        for what, size in zip(("configuration", "instance"), costs.shape, strict=False)
-    ]
+    names = numbered("configuration", costs.shape[0]), numbered("instance", costs.shape[1])
     costs = costs.reshape(*costs.shape[:2], -1)
     return _log(costs, names, reading)
 
 
 def changed(log: Log, reading: Reading) -> Log:
     """A log whose costs are settled, with the range or penalty that the caller gives."""
-    asked = {
-        "objective": reading.objective is not None,
-        "columns": bool(reading.columns),
-        "steps-are": reading.steps_are is not None,
-        "maximise": reading.maximise is not None and log.tool != "table",
-    }
-    if surplus := [name for name, given in asked.items() if given]:
-        raise InputError(
-            f"These runs have their costs already. Leave out --{surplus[0]}, or give it with the "
-            "log that they came from."
-        )
+    if reading.maximise is not None and log.tool != "table":
+        raise InputError("These runs have their costs already. Leave out --maximise.")
     runs = log.runs
     if runs.cutoff is not None and runs.par is not None:
         return _with_penalty(log, runs.cutoff, runs.par, reading)

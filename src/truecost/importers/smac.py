@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError, counted
-from truecost.importers.recorded import Recorded, counts, log_of
+from truecost.importers.recorded import Recorded, chosen, counts, log_of
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_INSTANCE, NO_STATUS, Caveat, Status, number_or_nan
@@ -201,7 +201,9 @@ def _costs(column: list[Any], objective: str | None, names: list[str]) -> FloatA
         widths = {len(cost) for cost in column if type(cost) is list}
         if kinds != {list} or len(widths) != 1:
             raise InputError(f"Trials in {HISTORY} differ in their number of costs.")
-        place = _place(objective, names, widths.pop())
+        width = widths.pop()
+        places = [str(place) for place in range(width)]
+        place = chosen(objective, names if len(names) == width else places)
         column = [cost[place] for cost in column]
     elif objective is not None and objective not in (*names, "0", "cost"):
         raise InputError(
@@ -209,18 +211,6 @@ def _costs(column: list[Any], objective: str | None, names: list[str]) -> FloatA
             "time (of a trial)."
         )
     return _numbers(column, "cost")
-
-
-def _place(objective: str | None, names: list[str], width: int) -> int:
-    names = names if len(names) == width else [str(place) for place in range(width)]
-    if objective in names:
-        return names.index(objective)
-    if objective is not None and objective.isdecimal() and int(objective) < width:
-        return int(objective)
-    problem = f"There is no objective {objective!r:.60}."
-    if objective is None:
-        problem = f"Trials have {width} objectives."
-    raise InputError(f"{problem} Choose one with --objective: {', '.join(names):.200}.")
 
 
 def _elapsed(columns: Columns) -> FloatArray:
