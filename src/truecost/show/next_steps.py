@@ -6,8 +6,9 @@ needed.
 
 import shlex
 from dataclasses import replace
+from math import isfinite
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,25 +16,35 @@ if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
     from truecost.matrix.log import Log
 
+# What a command is for, beside it.
+WHY: Final = {
+    "plan": "instances needed",
+    "scenario": "to run the solver on new instances",
+    "validate": "continues the test",
+    "configure": "continues the search",
+}
+
+
+def explained(command: str) -> str:
+    """Return a command with what it is for, as a comment of the shell."""
+    why = WHY.get(command.split()[1])
+    return command if why is None else f"{command}  # {why}"
+
 
 def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     """Return at most two commands; none where nothing more is needed."""
     log, question = assessment.log, assessment.question
     decided = assessment.grade in ("better", "worse", "no relevant difference")
-    if (
-        decided
-        or not log.path.isprintable()
-        or not log.path
-        or assessment.default in (None, assessment.winner)
-    ):
+    unnamed = not log.path or not log.path.isprintable()
+    if decided or unnamed or assessment.default == assessment.winner:
         return ()
     if (continued := _continued(log)) is not None:
         return (continued,)
     runs = [log.path, *replace(log.reading, test=None).options_that_differ()]
     asked = replace(question, basis=None, candidates=None).options_that_differ()
-    plan = f"truecost plan {shlex.join([*runs, *asked])}"
     if assessment.grade != "not testable":
-        return (plan,)
+        known = isfinite(log.runs.width) or question.primary == "wins"
+        return (f"truecost plan {shlex.join([*runs, *asked])}",) if known else ()
     # A journal knows its scenario; other tools' logs become one.
     if log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
         return ()

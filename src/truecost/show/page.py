@@ -15,7 +15,7 @@ import numpy as np
 from truecost.errors import counted
 from truecost.show import latex, sections
 from truecost.show.glossary import TERMS
-from truecost.show.next_steps import next_steps
+from truecost.show.next_steps import WHY, next_steps
 from truecost.show.numbers import number, percent, unbroken, visible
 from truecost.show.verdict import NAMES, Names, block, is_time, mean_of, over_tuned
 
@@ -67,7 +67,7 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
         title=title or sections.title(assessment),
         size=sections.size(assessment.log),
         said=said,
-        steps=next_steps(assessment),
+        steps=[(step, WHY.get(step.split()[1], "")) for step in next_steps(assessment)],
         statements=sections.without_empty(sections.statements(assessment, names)),
         ladder=sections.ladder(assessment),
         condition=condition,
@@ -156,7 +156,7 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
                 name,
                 figures.incumbents,
                 f"{what.capitalize()} cost of the best configuration so far over the search.",
-                "What the search saw."
+                "Training costs, as the search saw them."
                 if not test
                 else "The same configurations on test instances.",
                 test=test,
@@ -168,8 +168,8 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             figures.over_tuning,
             f"The winner's training cost, and what it is once over-tuning of "
             f"{number(selection.error or 0)} is taken into account.",
-            f"Measured on {counted(selection.splits, 'split')} of the instances in halves: one "
-            "chooses, the other tests.",
+            f"From {counted(selection.splits, 'random split')} of the instances: one half chooses, "
+            "the other half tests.",
         )
     if len(assessment.ranking) > 1:
         add(
@@ -197,7 +197,7 @@ def _deciding(assessment: "Assessment") -> str:
         return "Both cost the same on every instance."
     half = int(np.searchsorted(np.cumsum(parts), 0.5 * parts.sum())) + 1
     share = percent(half / len(parts))
-    return f"{counted(half, 'instance')} ({share}) make up half of all differences."
+    return f"Half of the differences comes from {counted(half, 'instance')} ({share})."
 
 
 def _picture(axes: "Axes", alt: str, caption: str) -> Picture:

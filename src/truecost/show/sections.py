@@ -181,7 +181,9 @@ def best_set(assessment: "Assessment") -> str:
     level, everything = confidence(assessment.question.delta), len(assessment.ranking)
     if len(best) == everything:
         return f"Any of the {everything:,} configurations may be the truly best one."
-    return f"The truly best one is among {len(best):,} of {everything:,} configurations ({level})."
+    return (
+        f"{len(best):,} of the {everything:,} configurations may be the truly best one ({level})."
+    )
 
 
 def noise(assessment: "Assessment") -> str:
@@ -194,12 +196,12 @@ def noise(assessment: "Assessment") -> str:
     share = within / (within + across)
     if share < 0.5:
         return (
-            f"Of the noise of a run {percent(1 - share)} comes from the instance, "
+            f"{percent(1 - share)} of the variance of a run comes from the instance and "
             f"{percent(share)} from the seed: more instances help more than more seeds."
         )
     return (
-        f"Of the noise of a run {percent(share)} comes from the seed, {percent(1 - share)} from "
-        "the instance: more seeds help, too."
+        f"{percent(share)} of the variance of a run comes from the seed and {percent(1 - share)} "
+        "from the instance: more seeds help, too."
     )
 
 
@@ -274,7 +276,7 @@ ASSUMED_UNIT = {
 }
 ASSUMED_LOOKS = {
     True: "The limits stay valid however often the results are looked at.",
-    False: "No runs are added after looking at the results.",
+    False: "No runs were added after looking at the results.",
 }
 
 
@@ -296,7 +298,8 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
     if isfinite(runs.width):
         unit = unit_of(assessment)
         lines.append(f"A run costs {given(runs.low)} to {given(runs.high)}{unit}.")
-    lines.append("Each limit holds on its own; all of them together hold less often.")
+    level = confidence(assessment.question.delta)
+    lines.append(f"Each limit holds with {level} confidence, but not all of them at once.")
     return tuple(lines)
 
 

@@ -39,12 +39,12 @@ HEADLINES: Final[dict[tuple[Criterion, str], str]] = {
 # Where a limit is 0 itself, or infinite: no amount can be given.
 NO_AMOUNT: Final[dict[tuple[Criterion, str], str]] = {
     ("time", "better"): "{Where} {winner} is faster than {default} on average ({mean}, {level}).",
-    ("time", "undecided"): "These runs cannot tell {winner} and {default} apart on average "
-    "({mean}).",
+    ("time", "undecided"): "Nothing can be proven about the {mean} while the range of costs is "
+    "unknown: give --low and --high.",
     ("time", "worse"): "{Where} {winner} is slower than {default} on average ({mean}, {level}).",
     ("cost", "better"): "{Where} {winner} costs less than {default} on average ({mean}, {level}).",
-    ("cost", "undecided"): "These runs cannot tell {winner} and {default} apart on average "
-    "({mean}).",
+    ("cost", "undecided"): "Nothing can be proven about the {mean} while the range of costs is "
+    "unknown: give --low and --high.",
     ("cost", "worse"): "{Where} {winner} costs more than {default} on average ({mean}, {level}).",
 }
 
@@ -66,7 +66,9 @@ MARGIN: Final[dict[bool, str]] = {
 }
 SAME: Final = "{Winner} is {default}: there is nothing to compare."
 UNTESTED: Final = "{Default} has no test runs, so it cannot be compared with {winner}."
-UNTESTED_WAY_OUT: Final = "Run {default} on the test instances, too."
+UNTESTED_WAY_OUT: Final = (
+    "Run {default} on the test instances, too, or both on new ones with `truecost validate`."
+)
 ALONE: Final = "{Where} {winner} costs at most {most} on average ({mean}, {level})."
 NAME_DEFAULT: Final = "To compare, name the default: --default NAME."
 ALONE_OBSERVED: Final = "{Winner} costs {observed} on average ({mean})."
@@ -111,7 +113,7 @@ WINS: Final[dict[str, str]] = {
 
 # What training made it look like.
 TRAINING: Final[dict[str, str]] = {
-    "list": "Training flattered {winner} by {error} (over-tuning).",
+    "list": "In training {winner} looked about {error} better than it is (over-tuning).",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
     "search": "On the {instances} that both were run on, the difference was {difference}; "

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from truecost.show import sections
-from truecost.show.next_steps import next_steps
+from truecost.show.next_steps import explained, next_steps
 from truecost.show.numbers import HELD, confidence, unbroken
 from truecost.show.verdict import NAMES, Block, Names, Tone, block, where
 
@@ -45,9 +45,9 @@ def screen(
     else:
         lines += _also(assessment, table, colour)
     commands = next_steps(assessment) if steps is None else steps
-    after = [f"{paint('Next:', 'strong')} {command}" for command in commands]
+    after = [f"{paint('Next:', 'strong')} {explained(command)}" for command in commands]
     caveats = [line for text in sections.caveats(assessment) for line in _point(text, width)]
-    room = LINES - len(lines) - sum(1 + len(command) // width for command in commands) - 1
+    room = LINES - len(lines) - sum(1 + len(line) // width for line in after) - 1
     if not all and len(caveats) > max(room, 1):
         # The first one is the condition, where there is one.
         caveats = caveats[: max(room - 1, 1)]

@@ -388,6 +388,8 @@ def _margin(assessment: "Assessment", names: Names) -> str:
 
 def over_tuned(assessment: "Assessment") -> bool:
     """Whether the winner of a list looked noticeably better in training than it is."""
+    if assessment.log.runs is assessment.log.test:  # a validation of its own: no training
+        return False
     error = None if assessment.selection is None else assessment.selection.error
     costs = [row.cost for row in assessment.ranking if row.configuration == assessment.winner]
     return error is not None and bool(costs) and error > NEGLIGIBLE * abs(costs[0])
