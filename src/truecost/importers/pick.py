@@ -161,9 +161,7 @@ def _of_path(path: Path, reading: Reading) -> Log:
 
 
 def _check_options(kind: str, reading: Reading) -> None:
-    """Refuse options that have no meaning for a format, instead of passing over them; "truecost" has its
-    costs already.
-    """
+    """Refuse options that have no meaning for a format, instead of passing over them."""
     # With test runs, an option may be meant for one of the two files.
     given = {
         "columns": bool(reading.columns) and reading.test is None,

@@ -28,6 +28,7 @@ MISSING = frozenset({
     "", "na", "nan", "none", "null", "-", "timeout", "memout", "unknown", "to", "mo", "inf",
     "+inf", "infinity",
 })  # fmt: skip
+SIDES = ("instance", "configuration")
 # Columns that say something of an instance.
 ABOUT = ("seed", "run", "family")
 WEIGHTS = frozenset({"weight", "weights", "instance_weight", "sampling_weight"})
@@ -43,7 +44,8 @@ SUMMARIES = frozenset({
 
 def is_wide(table: Table, reading: Reading) -> bool:
     """Whether a table can be read as a wide one."""
-    named = roles_by_name(list(table), _sides_apart(reading)[1], NEEDED)
+    table = _without_counter(table, reading)
+    named = roles_by_name(list(table), _given(reading, sides=False), NEEDED)
     # Those are columns of a table with a row for every run.
     if "cost" in named or {"configuration", "instance"} <= set(named):
         return False
@@ -53,6 +55,7 @@ def is_wide(table: Table, reading: Reading) -> bool:
 
 def read(table: Table, reading: Reading) -> Log:
     """The runs in a wide table."""
+    table = _without_counter(table, reading)
     key = _key(table, reading)
     if key is None:
         raise InputError(
@@ -98,56 +101,47 @@ def read(table: Table, reading: Reading) -> Log:
     return log.replace(tool="wide table", caveats=(*caveats, *log.caveats))
 
 
+def _given(reading: Reading, *, sides: bool) -> dict[str, str]:
+    """What the caller says of the column of names, or of the others."""
+    return {role: name for role, name in reading.columns.items() if (role in SIDES) == sides}
+
+
+def _without_counter(table: Table, reading: Reading) -> Table:
+    """The table without a first column that merely counts the rows."""
+    first, *others = table
+    column = table[first]
+    if COUNTER.fullmatch(first) is None or first in reading.columns.values() or not others:
+        return table
+    # Not where the only other columns are costs.
+    if not is_numeric(column) or is_numeric(table[others[0]]):
+        return table
+    counts = (np.diff(numbers(column, first)) == 1).all()
+    return {name: table[name] for name in others} if counts else table
+
+
 def _key(table: Table, reading: Reading) -> str | None:
     """The column of names: given, called so, else the first; None where it holds other numbers."""
-    sides, _ = _sides_apart(reading)
-    if sides:
+    if sides := _given(reading, sides=True):
         # Refuses a column that is not there.
         return next(iter(roles_by_name(list(table), sides, ()).values()), None)
-    first = _without_counter(table)
-    if plain_name(first) in (*SYNONYMS["instance"], *SYNONYMS["configuration"]):
-        return first
+    first = next(iter(table))
     column = table[first]
-    if not is_numeric(column, MISSING):
+    called = plain_name(first) in (*SYNONYMS["instance"], *SYNONYMS["configuration"])
+    if called or not is_numeric(column, MISSING):
         return first
     # Whole numbers may be names, others are costs.
-    values = numbers(column, first) if not _has_words(column) else np.array([np.nan])
-    return first if COUNTER.fullmatch(first) is None and (values % 1 == 0).all() else None
-
-
-def _sides_apart(reading: Reading) -> tuple[dict[str, str], dict[str, str]]:
-    """What the caller says of the column of names, and of the others."""
-    given = dict(reading.columns)
-    return {role: given.pop(role) for role in ("instance", "configuration") if role in given}, given
-
-
-def _without_counter(table: Table) -> str:
-    """The first column that does not merely count the rows."""
-    first, *others = table
-    if COUNTER.fullmatch(first) is None or not others or not is_numeric(table[first]):
-        return first
-    steps = np.diff(numbers(table[first], first))
-    # Not where the only other columns are costs.
-    return others[0] if (steps == 1).all() and not is_numeric(table[others[0]]) else first
-
-
-def _has_words(column: Column) -> bool:
-    return any((word or "").strip().lower() in MISSING for word in words(column))
+    if COUNTER.fullmatch(first) or not is_numeric(column, frozenset()):
+        return None
+    return first if (numbers(column, first) % 1 == 0).all() else None
 
 
 def _costs(table: Table, key: str) -> list[str]:
     """The columns of costs: of numbers, without what says something of an instance."""
-    names = [SYNONYMS[role] for role in ABOUT]
-    about = {name for part in names for name in part} | WEIGHTS
-    first = _without_counter(table)
-    skipped = list(table)[: list(table).index(first)]
+    about = WEIGHTS.union(*(SYNONYMS[role] for role in ABOUT))
     return [
         name
         for name, column in table.items()
-        if name != key
-        and name not in skipped
-        and plain_name(name) not in about
-        and is_numeric(column, MISSING)
+        if name != key and plain_name(name) not in about and is_numeric(column, MISSING)
     ]
 
 
@@ -157,15 +151,14 @@ def _is_summary(name: str) -> bool:
 
 def _about(table: Table, key: str, reading: Reading) -> dict[str, str]:
     """The columns with seeds, numbers of runs and families."""
-    _, given = _sides_apart(reading)
-    roles = roles_by_name([name for name in table if name != key], given, ABOUT)
+    others = [name for name in table if name != key]
+    roles = roles_by_name(others, _given(reading, sides=False), ABOUT)
     return {role: name for role, name in roles.items() if role in ABOUT}
 
 
 def _turned_round(key: str, names: Sequence[str], columns: Sequence[str], reading: Reading) -> bool:
     """Whether rows are configurations; refuses where nothing says it."""
-    sides, _ = _sides_apart(reading)
-    if sides:
+    if sides := _given(reading, sides=True):
         return "configuration" in sides
     if plain_name(key) in SYNONYMS["instance"]:
         return False
