@@ -302,6 +302,16 @@ def test_a_cap_stops_below_the_cutoff(slot: Slot, tmp_path: Path) -> None:
     assert (done.status, done.cap, done.time) == (Status.SOLVED, None, 600)
 
 
+@pytest.mark.parametrize(("limit", "status"), [("wall", Status.TIMEOUT), ("memory", Status.MEMORY)])
+def test_an_answer_before_a_limit_does_not_count(
+    slot: Slot, tmp_path: Path, limit: str, status: Status
+) -> None:
+    """A run that was killed at a limit would count as solved, since it had printed an answer."""
+    limits = {"wall": 0.2} if limit == "wall" else {"wall": 600.0, "memory": 1.0}
+    text = 'echo "Result for SMAC: SAT, 1, 0, 2, 1"; while :; do sleep 0.1; done'
+    assert run(slot, script(tmp_path, text, limits=limits)).status == status
+
+
 def test_irace_runs(slot: Slot, tmp_path: Path) -> None:
     """A bound that was reached would be a solved run, or an exit code other than 0 an answer."""
     target = {"kind": "irace", "command": ["./solver.sh"], "bound": True}
