@@ -15,9 +15,10 @@ from truecost.arrays import FloatArray
 from truecost.errors import InputError, Refusal
 from truecost.examples import example_log
 from truecost.judge import Assessment, Question, assess
-from truecost.judge.costs import costs_of, difficulty
+from truecost.judge.costs import costs_of
 from truecost.matrix import CostMatrix, Log, Plan, Step
 from truecost.runs import Caveat, Status
+from truecost.stats.selection import difficulty
 
 DELTA, REPETITIONS, LUCK = 0.2, 60, 1e-4
 

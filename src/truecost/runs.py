@@ -49,7 +49,7 @@ def number_or_nan(value: Any) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was observed of a run; docs/fields.md defines every field.
+    """What was observed of a run.
 
     Parameters
     ----------

@@ -16,13 +16,11 @@ import numpy as np
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.matrix import CostMatrix
 from truecost.matrix.log import Sampled
-from truecost.stats.grouping import codes_of
+from truecost.stats.selection import difficulty, family_means
 
 # Configurations are ranked that were run on at least this share of the instances that the most
 # used one was run on.
 LEAST_SHARE = 0.5
-# Of least squares by turns; with all runs there, two are enough.
-SWEEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,7 +47,7 @@ def costs_of(matrix: CostMatrix, families: Sequence[str] | None = None) -> Costs
     if adjusted:
         # What a capped run is charged must not make an instance look hard for the others.
         least = known_means(matrix.costs) if matrix.censored.any() else means
-        added = difficulty(np.where(known, least, 0.0), known)
+        added = difficulty(least, known)
         compared = known_means(units_of(means - added, families))
     ranked = _comparable(matrix, known)
     counts = matrix.counts()
@@ -74,12 +72,7 @@ def known_means(values: FloatArray) -> FloatArray:
 
 def units_of(means: FloatArray, families: Sequence[str] | None = None) -> FloatArray:
     """Instance means (M, P) as unit means: of each family, in the order of first appearance."""
-    if families is None:
-        return means
-    codes = codes_of(families)
-    return np.stack(
-        [known_means(means[:, codes == code]) for code in range(codes.max() + 1)], axis=1
-    )
+    return means if families is None else family_means(means, families)
 
 
 def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> CostMatrix | None:
@@ -93,24 +86,6 @@ def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> C
     both = np.asarray((part.counts() > 0).all(axis=0))
     kept = [name for name, known in zip(matrix.instances, both, strict=True) if known]
     return matrix.select(instances=kept) if kept else None
-
-
-def difficulty(means: FloatArray, known: BoolArray) -> FloatArray:
-    """What each instance adds to all costs, 0 on average: least squares of cost = configuration +
-    instance.
-    """
-    by_row, by_column = np.maximum(known.sum(axis=1), 1), np.maximum(known.sum(axis=0), 1)
-    added = np.zeros(means.shape[1])
-    for _ in range(SWEEPS):
-        level = np.where(known, means - added, 0).sum(axis=1) / by_row
-        new = np.where(known, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
-        # Only differences between instances are determined.
-        new -= new.mean()
-        moved = float(np.abs(new - added).max())
-        added = new
-        if moved <= 1e-9 * float(np.abs(added).max()):
-            break
-    return added
 
 
 def _comparable(matrix: CostMatrix, known: BoolArray) -> BoolArray:

@@ -27,8 +27,9 @@ BLOCK = 4_000_000
 ALL_FOR_HALF = math.sqrt(0.5)
 # A configuration with less than this share of the runs of the most used one is not chosen.
 LEAST_SHARE = 0.5
-# How often the costs of configurations and units are fitted to each other, where runs are missing.
-FITTED = 50
+# How often the costs of configurations and units are fitted to each other, at most, where runs are
+# missing.
+SWEEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +77,14 @@ def selection_error(
     if costs.ndim != 2:
         raise InputError("The selection error needs mean costs as (configurations, instances).")
     if families is not None:
-        costs = _family_means(costs, families)
+        costs = family_means(costs, families)
     mask = ~np.isnan(costs)
     costs, mask = costs[:, mask.any(axis=0)], mask[:, mask.any(axis=0)]
     units = costs.shape[1]
     if units < 2 or splits < 1:
         return None
     halves = _halves(units, splits, rng)
-    adjusted = costs if mask.all() else costs - _added(costs, mask)
+    adjusted = costs if mask.all() else costs - difficulty(costs, mask)
     values, number = np.where(mask, adjusted, 0.0), mask.astype(np.float64)
     sums, counts = values.sum(axis=1, keepdims=True), number.sum(axis=1, keepdims=True)
     bounds = float(costs[mask].min()), float(costs[mask].max())
@@ -134,7 +135,10 @@ def _halves(units: int, splits: int, rng: Rng) -> BoolArray:
     return np.concatenate([drawn, ~drawn])
 
 
-def _family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
+def family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
+    """The mean of each family (m, families) of costs (m, n), in the order of first appearance; NaN
+    where a family has none.
+    """
     codes = codes_of(families)
     member = (codes[:, np.newaxis] == np.arange(codes.max() + 1)).astype(np.float64)
     there = ~np.isnan(costs)
@@ -143,18 +147,23 @@ def _family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _added(costs: FloatArray, mask: BoolArray) -> FloatArray:
-    """What each instance adds to a cost, by an additive fit: configuration + instance; 0 on average
-    over the instances.
+def difficulty(means: FloatArray, known: BoolArray) -> FloatArray:
+    """What each instance adds to all costs, 0 on average: least squares of cost = configuration +
+    instance.
     """
-    values, rows = np.where(mask, costs, 0.0), np.zeros((len(costs), 1))
-    added = np.zeros(costs.shape[1])
-    for _ in range(FITTED):
-        rows = np.where(mask, values - added, 0.0).sum(axis=1, keepdims=True) / np.maximum(
-            mask.sum(axis=1, keepdims=True), 1
-        )
-        added = np.where(mask, values - rows, 0.0).sum(axis=0) / mask.sum(axis=0)
-    return np.asarray(added - added.mean())
+    means = np.where(known, means, 0.0)
+    by_row, by_column = np.maximum(known.sum(axis=1), 1), np.maximum(known.sum(axis=0), 1)
+    added = np.zeros(means.shape[1])
+    for _ in range(SWEEPS):
+        level = np.where(known, means - added, 0).sum(axis=1) / by_row
+        new = np.where(known, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
+        # Only differences between instances are determined.
+        new -= new.mean()
+        moved = float(np.abs(new - added).max())
+        added = new
+        if moved <= 1e-9 * float(np.abs(added).max()):
+            break
+    return added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
