@@ -18,6 +18,7 @@ from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log
 from truecost.running.pools import Finished
 from truecost.running.scenario import Scenario
+from truecost.show.next_steps import next_steps
 
 VALUE = {"kind": "value", "low": 0.0, "high": 1.0}
 # Too large to be tried out, so that a larger budget finds something new.
@@ -341,3 +342,33 @@ def test_a_search_needs_a_range_and_a_default(tmp_path: Path) -> None:
     (tmp_path / "space.pcs").write_text('x "" r (0, 9)\ny "" r (0, 9)\n')
     with pytest.raises(InputError, match="no default"):
         configure(Scenario.read(scenario.path), tmp_path / "c.db", budget=50)
+
+
+def test_copies_are_not_held_out(tmp_path: Path) -> None:
+    """A copy of a training instance would be tested on as a new one."""
+    wide(tmp_path, instances=12)
+    for place in range(6):
+        (tmp_path / "instances" / f"i {place + 6}.txt").write_text(f"{place}\n")
+    lines: list[str] = []
+    scenario = Scenario.read(tmp_path / "scenario.toml")
+    configure(
+        scenario, tmp_path / "c.db", budget=40, pool=tools.Pool(work), announce=lines.append
+    )  # fmt: skip
+    (begun,) = events(tmp_path / "c.db", "search")
+    chosen = [*begun.data["held_out"], *begun.data["training"]]
+    assert len({int(name.split()[-1][:-4]) % 6 for name in chosen}) == len(chosen) == 6
+    assert "40 runs" in lines[0]
+
+
+def test_an_undecided_search_says_how_to_go_on(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The held-out instances that are left would never be run, or the command be refused."""
+    monkeypatch.chdir(tmp_path)
+    slight = tools.Pool(lambda task: tools.outcome(0.5 - 0.002 * tools.value_of(task)))
+    first = configure(scenario, "c.db", budget=60, pool=slight)
+    assert first.assessment.grade == "undecided"
+    assert first.assessment.log.scenario == "scenario.toml"
+    left = first.test_runs < 2 * 8
+    step = next_steps(first.assessment)[0].split()
+    assert step[1] == ("validate" if left else "plan")

@@ -225,3 +225,15 @@ def test_progress_counts_earlier_runs(scenario: Scenario, tmp_path: Path) -> Non
     assert [now.runs for now in seen] == list(range(25, 37))
     assert seen[-1].share == 1
     assert sum(seen[-1].outcomes.values()) == 36
+
+
+def test_copies_are_left_out(tmp_path: Path) -> None:
+    """A copied instance would be a unit of its own, and always agree with the other."""
+    tools.scenario(tmp_path, instances=5)
+    (tmp_path / "instances" / "i 4.txt").write_text("0\n")
+    scenario = Scenario.read(tmp_path / "scenario.toml")
+    size: dict[str, Any] = {"configurations": 2, "runs": 1, "pool": tools.Pool()}
+    assert gather(scenario, tmp_path / "g.db", **size).instances == 4
+    assert gather(scenario, tmp_path / "g.db", **size).runs == 8
+    with pytest.raises(InputError, match="1 with the content of another"):
+        gather(scenario, tmp_path / "h.db", instances=5, **size)

@@ -1,6 +1,7 @@
 """validate: fresh instances, one recorded order, until the declared question is decided."""
 
 import json
+import shlex
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from truecost.matrix.log import Log
 from truecost.running.pools import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance, Outcome, Status
+from truecost.show.next_steps import next_steps
 
 WINNER = {"x": "8", "y": "0"}
 VALUE = {"kind": "value", "low": 0.0, "high": 1.0}
@@ -551,3 +553,93 @@ def test_a_pattern_names_files_from_here(
         pool=tools.Pool(),
     )  # fmt: skip
     assert result.instances == 4
+
+
+def test_copies_are_one_instance(scenario: Scenario, tmp_path: Path) -> None:
+    """A copied file would be a second unit that always agrees with the first."""
+    new = tools.new_instances(tmp_path, 12)
+    for copy in new[1:5]:
+        Path(copy.argument).write_bytes(Path(new[0].argument).read_bytes())
+    how: dict[str, Any] = {"instances": new, "pool": tools.Pool(tools.no_difference)}
+    for _ in range(2):
+        result = validate(log(scenario), scenario, tmp_path / "v.db", complete=True, **how)
+        assert (result.instances, result.stop.units, result.left_out) == (8, 8, 4)
+    # Neither are they taken in later, as new ones.
+    how["instances"] = [*new, replace(new[0], name="again.txt")]
+    assert validate(log(scenario), scenario, tmp_path / "v.db", **how).instances == 8
+
+
+def test_a_journal_alone_knows_what_it_was_trained_on(scenario: Scenario, tmp_path: Path) -> None:
+    """Training instances of several logs would be tested on when the journal alone is named."""
+    logs = [replace(log(scenario), path=f"{tool}.csv") for tool in ("irace", "smac")]
+    new = tools.new_instances(tmp_path, 6)
+    how: dict[str, Any] = {"pool": tools.Pool(tools.no_difference), "complete": True}
+    validate(logs, scenario, tmp_path / "v.db", instances=new, **how)
+    more = [*new, *tools.new_instances(tmp_path, 3, first=300), *scenario.instances]
+    result = validate(tmp_path / "v.db", scenario, instances=more, **how)
+    assert (result.instances, result.left_out) == (9, len(scenario.instances))
+
+
+def test_a_pattern_is_remembered(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The printed command would be refused, since the instances it began with are not named."""
+    tools.new_instances(tmp_path, 6)
+    tools.new_instances(tmp_path, 5, first=300)
+    monkeypatch.chdir(tmp_path)
+    how: dict[str, Any] = {"pool": tools.Pool(tools.no_difference)}
+    first = validate(
+        log(scenario), scenario, "v.db", instances="new/n 1*.txt", budget=8, **how
+    )  # fmt: skip
+    (step,) = next_steps(first.assessment)
+    words = shlex.split(step)
+    assert words == ["truecost", "validate", "v.db", "--scenario", "scenario.toml",
+                     "--budget", "12runs"]  # fmt: skip
+    second = validate(words[2], words[4], budget=words[6], **how)
+    assert (second.runs, second.stop.why) == (12, "instances")
+    assert "plan" in next_steps(second.assessment)[0]
+    third = validate("v.db", scenario, instances="new/n 3*.txt", complete=True, **how)
+    assert (third.instances, third.stop.units) == (11, 11)
+
+
+def test_a_test_that_gave_up_is_not_continued_in_vain(scenario: Scenario, tmp_path: Path) -> None:
+    """The next step would be a command that does nothing."""
+    new = tools.new_instances(tmp_path, 60)
+    how: dict[str, Any] = {"instances": new, "pool": tools.Pool(tools.no_difference)}
+    result = validate(log(scenario), scenario, tmp_path / "v.db", **how)
+    assert result.stop.why == "forecast"
+    assert [step.split()[1] for step in next_steps(result.assessment)] == ["plan"]
+    assert "given-up" in {caveat.code for caveat in result.assessment.caveats}
+    # With more instances there may be a chance again.
+    how["instances"] = new + tools.new_instances(tmp_path, 200, first=300)
+    again = validate(log(scenario), scenario, tmp_path / "v.db", budget=520, **how)
+    assert again.runs > result.runs
+
+
+def test_a_decided_test_is_finished(scenario: Scenario, tmp_path: Path) -> None:
+    """A verdict would say that it is unfinished, or count units that were not all of its runs."""
+    how: dict[str, Any] = {"instances": tools.new_instances(tmp_path, 40), "pool": tools.Pool()}
+    first = validate(log(scenario), scenario, tmp_path / "v.db", **how)
+    assert first.stop.why == "decided"
+    assert first.stop.units < 40
+    assert "unfinished" not in {caveat.code for caveat in first.assessment.caveats}
+    whole = validate(log(scenario), scenario, tmp_path / "v.db", complete=True, **how)
+    again = validate(log(scenario), scenario, tmp_path / "v.db", **how)
+    for result in (whole, again):
+        assert (result.stop.units, result.runs) == (40, 80)
+        assert result.stop.decided == first.stop.decided
+
+
+def test_what_it_costs_is_announced(scenario: Scenario, tmp_path: Path) -> None:
+    """Nobody would know what a validation costs before it starts."""
+    lines: list[str] = []
+    how: dict[str, Any] = {
+        "instances": tools.new_instances(tmp_path, 30),
+        "pool": tools.Pool(tools.no_difference),
+        "announce": lines.append,
+    }
+    for more in ({"budget": 20}, {"budget": 60}, {"complete": True}, {"complete": True}):
+        validate(log(scenario), scenario, tmp_path / "v.db", **how, **more)
+    assert ["20 runs" in lines[0], "40 more runs" in lines[1]] == [True, True]
+    # Nothing is left to announce at the end.
+    assert len(lines) < 4

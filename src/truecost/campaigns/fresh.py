@@ -213,10 +213,10 @@ def fresh_instances(
         closed = {*used.values(), *(one.extras.get(FAMILY) for one in known)}
         fresh = [one for one in fresh if one.extras.get(FAMILY) not in closed]
     if not fresh and not mine:
-        where = "families" if sampled == "family" else "instances"
+        families = "the families of " if sampled == "family" else ""
         raise InputError(
-            f"All {counted(len(candidates), 'instance')} are of {where} that the log has runs on. "
-            "Name new ones, for example --instances 'new/*'."
+            f"The log has runs on {families}all {counted(len(candidates), 'instance')}. Name new "
+            "ones, for example --instances 'new/*'."
         )
     return distinct([*known, *fresh])
 

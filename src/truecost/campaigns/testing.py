@@ -318,17 +318,14 @@ def check_range(metric: "Metric", primary: str, margin: str | None) -> None:
         )
 
 
-def announce(campaign: Campaign, terms: Terms, purse: Purse) -> None:
-    """Say what is run at most, before the first run."""
+def announce(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool) -> None:
+    """Say what is run at most, before the first run; nothing where nothing is left."""
     runs, done = len(terms.instances) * len(terms.contestants.both), campaign.test.runs
-    left, time = runs - done, ""
-    if purse.budget.unit == "runs":
-        left = max(0, min(left, int(purse.left())))
-    else:
-        time = f" in {purse.budget}"
-    who = counted(len(terms.contestants.candidates), "candidate")
-    campaign.announce(
-        f"{who} and the default on {counted(len(terms.instances), 'new instance')}, until it is "
-        f"decided: at most {counted(left, 'more run' if done else 'run')}{time}.",
-        left,
-    )
+    left = max(0, min(runs - done, int(min(purse.left(), runs))))
+    if left:
+        who = counted(len(terms.contestants.candidates), "candidate")
+        where = counted(len(terms.instances), "new instance")
+        until = "" if complete else ", until it is decided"
+        time = "" if purse.budget.unit == "runs" else f" in {purse.budget}"
+        what = counted(left, "more run" if done else "run")
+        campaign.announce(f"{who} and the default on {where}{until}: at most {what}{time}.", left)

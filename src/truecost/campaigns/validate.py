@@ -205,7 +205,7 @@ def _continued(
     whole = _whole(instances, len(contestants.both))
     purse = campaign.purse(asked or (earlier[-1] if earlier else whole), campaign.test)
     terms = Terms(contestants=contestants, instances=instances, plan=plan)
-    announce(campaign, terms, purse)
+    announce(campaign, terms, purse, complete=complete)
     stop = run_test(campaign, terms, purse, complete=complete)
     known_names = {instance.name for instance in instances}
     return Validated(

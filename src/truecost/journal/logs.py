@@ -182,7 +182,7 @@ def _caveats(journal: "Journal", metric: "Metric", table: "RunTable") -> list[Ca
     if stops and stops[-1]["why"] == "forecast":
         sentence = (
             f"The test stopped early, after {stops[-1]['units']} units: the rest of its budget had "
-            "a chance below 1 % to prove the winner better."
+            "a chance below 1 % to settle this in favour of the winner."
         )
         caveats.append(Caveat("given-up", sentence))
     if metric.timed and len(models := sorted({machine.cpu for machine in used})) > 1:

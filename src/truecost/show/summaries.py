@@ -69,8 +69,8 @@ def campaign_summary(gathered: "Gathered") -> str:
 STOPPED: Final = {
     "decided": "The question is decided.",
     "forecast": (
-        "Stopped early: with instances like these, the remaining budget has a chance below 1 % to "
-        "prove the winner better. --complete runs the rest."
+        "Stopped early: with instances like these, the rest of the budget has a chance below 1 % "
+        "to settle this in favour of the winner. --complete runs it anyway."
     ),
     "budget": "The budget is spent.",
     "instances": "All instances are run.",
@@ -94,7 +94,7 @@ def validation_summary(validated: "Validated") -> str:
     ]
     if validated.left_out:
         left_out = counted(validated.left_out, "instance")
-        lines.append(f"Left out, since the log has runs on them or they are copies: {left_out}.")
+        lines.append(f"Left out (in the log, of a family in it, or copies): {left_out}.")
     if (candidates := len(validated.assessments)) > 1:
         better = sum(one.grade == "better" for one in validated.assessments)
         lines.append(f"Proven better than the default: {better} of {candidates} winners.")
