@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
@@ -197,6 +197,7 @@ def test_swapping_both_mirrors_the_limits(name: str) -> None:
         assert one.direction == -other.direction
 
 
+@settings(max_examples=20)
 @given(st.floats(1e-3, 1e3))
 def test_units_of_time_do_not_matter(scale: float) -> None:
     """Milliseconds instead of seconds would give other limits."""

@@ -140,6 +140,15 @@ class OneLook(NamedTuple):
                         break
         return rejected
 
+    def limit(self, ends: FloatArray, start: float = 0.0) -> float:
+        """The largest mean that is rejected with all before it, from `start`, where the first of
+        these cells begins.
+        """
+        place = scan(self, ends)
+        if place == ends.size:
+            return float(ends[-1]) if place else start
+        return self.largest_in(float(ends[place - 1]) if place else start, float(ends[place]))
+
     def largest_in(self, start: float, end: float) -> float:
         """Of a cell that is not rejected whole, the largest mean that is; `start` if none is."""
         orders, n = self.orders.shape
@@ -227,9 +236,7 @@ def lower(
     if watched:
         return Watch(delta, planned=planned, balanced=balanced, decide=decide).replay(values)[0]
     look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
-    ends = cell_ends(values.size, CELLS, decide)
-    place = scan(look, ends)
-    return look.largest_in(float(ends[place - 1]) if place else 0.0, float(ends[place]))
+    return look.limit(cell_ends(values.size, CELLS, decide))
 
 
 def upper(

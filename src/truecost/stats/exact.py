@@ -9,7 +9,7 @@ import numpy as np
 import scipy  # scipy.special is loaded when it is first needed
 
 from truecost.arrays import FloatArray
-from truecost.stats.betting import CELLS, OneLook, cell_ends, orders_of, scan
+from truecost.stats.betting import CELLS, OneLook, cell_ends, orders_of
 from truecost.stats.random import Rng
 
 # How far below ½ the cell begins that the sign test decides, in 1/√n: the standard error of a share
@@ -19,11 +19,9 @@ SIGN_CELL = 0.5
 
 def share_lower(successes: int, runs: int, delta: float) -> float:
     """The limit of a share by Clopper and Pearson, of one independent run a unit."""
-    return (
-        float(scipy.special.betaincinv(successes, runs - successes + 1, delta))
-        if successes
-        else 0.0
-    )
+    if not successes:
+        return 0.0
+    return float(scipy.special.betaincinv(successes, runs - successes + 1, delta))
 
 
 def more_wins_than_losses(values: FloatArray, delta: float) -> bool:
@@ -42,18 +40,13 @@ def signs_lower(values: FloatArray, delta: float, rng: Rng) -> float:
     than an average over orders: where the mean is at most any value up to ½, it is at most ½.
     """
     n = values.size
-    ends = cell_ends(n, CELLS, 0.5)
-    ends = ends[(ends <= 0.5 - SIGN_CELL / math.sqrt(n)) | (ends >= 0.5)]
     look = OneLook(values[orders_of(n, rng)], 1 / delta, False)
-    middle = int(np.searchsorted(ends, 0.5))
-    place = scan(look, ends[:middle])
-    if place < middle:
-        return look.largest_in(float(ends[place - 1]) if place else 0.0, float(ends[place]))
-    if not more_wins_than_losses(values, delta):
-        return float(ends[middle - 1]) if middle else 0.0
-    above = ends[middle + 1 :]
-    place = scan(look, above)
-    return look.largest_in(float(above[place - 1]) if place else 0.5, float(above[place]))
+    ends = cell_ends(n, CELLS, 0.5)
+    below = ends[ends <= 0.5 - SIGN_CELL / math.sqrt(n)]
+    limit = look.limit(below)
+    if limit < below.max(initial=0.0) or not more_wins_than_losses(values, delta):
+        return limit
+    return look.limit(ends[ends > 0.5], 0.5)
 
 
 def median_limits(values: FloatArray, delta: float) -> tuple[float, float]:
