@@ -11,7 +11,7 @@ import campaign_tools
 import numpy as np
 import pandas as pd
 import pytest
-from imports import DATA, codes, load, statuses, write
+from imports import DATA, codes, load, said, statuses, write
 
 from truecost.campaigns.gather import gather
 from truecost.errors import InputError
@@ -277,3 +277,18 @@ def test_a_format_whose_files_are_not_there(tmp_path: Path, kind: str, file: str
     path = write(tmp_path / "t.csv", "configuration,instance,cost\na,x,1\n")
     with pytest.raises(InputError, match=file):
         load(path, format=kind)
+
+
+def test_lines_about_another_penalty(tmp_path: Path) -> None:
+    """A line would say that a failed run costs 10 cutoffs where it costs 2, and --maximise be
+    passed over.
+    """
+    rows = "configuration,instance,cost,status\na,x,1,solved\nb,x,9,crashed\n"
+    log = load(write(tmp_path / "t.csv", rows), cutoff=10.0)
+    assert "Counted as 10 × the cutoff" in said(log)
+    again = load(log, par=2.0)
+    assert again.runs.high == 20
+    assert "Counted as 2 × the cutoff" in said(again)
+    assert "10 ×" not in said(again)
+    with pytest.raises(InputError, match="Leave out --maximise"):
+        load(log, maximise=True)

@@ -342,6 +342,11 @@ def test_failed_runs_do_not_look_best(tmp_path: Path, table: str, message: str) 
         load(path)
     assert load(path, cutoff=5.0).runs.costs.max() == 50
     assert load(path, high=100.0).runs.costs.max() <= 3
+    # Of scores, the largest is the best.
+    scores = text(tmp_path, "configuration,instance,cost,status\na,x,9,crashed\nb,x,2,solved\n")
+    assert load(scores).runs.costs.max() == 9
+    with pytest.raises(InputError, match="--low and --high"):
+        load(scores, maximise=True)
 
 
 def test_failed_runs_that_cost_the_most_are_read(tmp_path: Path) -> None:

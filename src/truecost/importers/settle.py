@@ -34,9 +34,9 @@ def of_array(source: Any, reading: Reading) -> Log:
 
 def changed(log: Log, reading: Reading) -> Log:
     """A log whose costs are settled, with the range or penalty that the caller gives."""
-    if reading.maximise is not None and log.tool != "table":
-        raise InputError("These runs have their costs already. Leave out --maximise.")
     runs = log.runs
+    if reading.maximise is not None and (log.tool != "table" or runs.par is not None):
+        raise InputError("These runs have their costs already. Leave out --maximise.")
     if runs.cutoff is not None and runs.par is not None:
         return _with_penalty(log, runs.cutoff, runs.par, reading)
     values = (reading.low, reading.high, reading.cutoff, reading.par, reading.maximise)
@@ -77,7 +77,14 @@ def _with_penalty(log: Log, cutoff: float, par: float, reading: Reading) -> Log:
         for name, part in (("runs", log.runs), ("test", log.test))
         if part is not None
     }
-    return log.replace(**parts, cost_unit=f"PAR{wanted:g} s")
+    # Lines about the penalty are about the old one.
+    old, new = (f"{factor:g} × the cutoff" for factor in (par, wanted))
+    caveats = [
+        Caveat(caveat.code, caveat.sentence.replace(old, new))
+        for caveat in log.caveats
+        if caveat.code != "par"
+    ]
+    return log.replace(**parts, cost_unit=f"PAR{wanted:g} s", caveats=tuple(caveats))
 
 
 def _cut(matrix: CostMatrix, cutoff: float, par: float) -> CostMatrix:

@@ -157,10 +157,11 @@ def _check_failures(values: FloatArray, statuses: NDArray[np.int8], reading: Rea
         return
     cheapest, dearest = float(best(failed)), float(worst(solved))
     if cheapest > dearest if reading.maximise else cheapest < dearest:
+        way = "If these are running times, give the cutoff in seconds: --cutoff. If"
         raise InputError(
-            f"A failed run costs {cheapest:g}, and a solved one {dearest:g}. If these are running "
-            "times, give the cutoff in seconds: --cutoff. If failed runs cost what the table says, "
-            "give the most that a run can cost: --high."
+            f"A failed run has {cheapest:g}, and a solved one {dearest:g}. "
+            f"{'If' if reading.maximise else way} that is right, give the least and the most "
+            "there can be: --low and --high."
         )
 
 
