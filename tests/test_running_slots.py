@@ -136,6 +136,10 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
         (tmp_path / "text").write_bytes(f"{first}\n".encode())
         with pytest.raises(InputError, match=problem):
             slot.run([str(tmp_path / "text")], folder=ROOT, limits=FAR)
+    with pytest.raises(InputError, match=r"target\.environment"):
+        slot.run(["true"], folder=ROOT, limits=FAR, environment={"X": "x" * 200_000})
+    with (tmp_path / "text").open("r+"), pytest.raises(InputError, match="being written"):
+        slot.run([str(tmp_path / "text")], folder=ROOT, limits=FAR)
     with pytest.raises(InputError, match="no folder"):
         slot.run(["true"], folder=tmp_path / "nowhere", limits=FAR)
     assert slot.run(["true"], folder=ROOT, limits=FAR).exit_code == 0

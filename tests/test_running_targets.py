@@ -100,8 +100,6 @@ def test_irace_target_runners_are_called_as_irace_does(tmp_path: Path) -> None:
     assert rest == ["9", instance.argument, CUTOFF, "--x=1", "-n", "5"]
     text = replace(instance, argument="--size 5 'a b'", is_file=False, number=7)
     assert lines(irace, text)[2:] == ["7", "9", "--size", "5", "a b", CUTOFF, "--x=1", "-n", "5"]
-    whole = read(tmp_path, target={"kind": "irace", "command": ["./run"], "whole": True}, **tables)
-    assert lines(whole, text)[3:] == ["9", "--size 5 'a b'"]
     # Identifiers are integers of R: a log's own, or made from any name.
     assert identifier_of("24") == 24
     names = ("24", "0fa88eb8a1", "9" * 10, "a name", "ä")

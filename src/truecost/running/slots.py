@@ -29,6 +29,12 @@ CLOSED = -1
 # Seconds after the wall limit when a supervisor that does not answer counts as lost: its run may
 # have stopped it. It waits for processes that hang in the kernel first.
 OVERDUE = 60.0
+CANNOT_START = {
+    errno.ENOEXEC: "it is neither a program nor a script with a first line #!",
+    errno.E2BIG: "its arguments and environment are too long. Shorten target.environment, or pass "
+    "long texts in files",
+    errno.ETXTBSY: "it is being written. Wait until it is complete and repeat the command",
+}
 # The longest that the kernel waits, in seconds.
 DAYS = 2e6
 
@@ -209,8 +215,8 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
             if place.is_dir()
             else f"it is not executable; chmod +x {shlex.quote(str(place))}"
         )
-    elif header.get("errno") == errno.ENOEXEC:
-        problem = "it is neither a program nor a script with a first line #!"
+    else:
+        problem = CANNOT_START.get(header.get("errno", 0), problem)
     return f"Cannot start {program!r:.200}: {problem}. Try by hand: {pasted(arguments, folder)}"
 
 

@@ -33,10 +33,8 @@ class Target(TomlTable):
     check: Words | str | None = None
     version: Words | None = None
     environment: Mapping[str, str] = Field(default_factory=dict)
-    runlength: int = 2**31 - 1
     bound: bool = False
     own_folder: bool = False
-    whole: bool = False
 
     def functions(self) -> dict[str, str]:
         """The functions it names, as 'file.py:name', by key."""

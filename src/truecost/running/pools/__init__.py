@@ -38,11 +38,9 @@ def open_pool(
         raise InputError(f"workers is {workers!r:.60}. Give a number from 1.")
     with ExitStack() as stack:
         if isinstance(pool, str):
-            from truecost.running.pools.dask import dask_executor
-            from truecost.running.pools.executor import ExecutorPool
+            from truecost.running.pools.dask import dask_pool
 
-            executor, size, check = stack.enter_context(dask_executor(pool, workers))
-            yield stack.enter_context(ExecutorPool(scenario, executor, size, pin=pin, check=check))
+            yield stack.enter_context(dask_pool(scenario, pool, workers, pin=pin))
         elif isinstance(pool, Executor):
             from truecost.running.pools.executor import ExecutorPool, size_of
 

@@ -1,14 +1,15 @@
-"""A Dask cluster as an executor."""
+"""Runs on a Dask cluster, through its executor."""
 
 import gc
 import logging
 import socket
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from truecost.errors import InputError, LostClusterError
+from truecost.running.pools.executor import ExecutorPool
+from truecost.running.scenario import Scenario
 
 # Seconds to wait for the scheduler, and for its first worker.
 CONNECT = 10.0
@@ -17,12 +18,10 @@ STARTS = 6
 
 
 @contextmanager
-def dask_executor(
-    address: str, workers: int | None
-) -> Iterator[tuple[Executor, int, Callable[[], None]]]:
-    """The executor of the scheduler at an address, its size, which is the cluster's threads unless
-    given, and what raises where the scheduler is gone.
-    """
+def dask_pool(
+    scenario: Scenario, address: str, workers: int | None, *, pin: bool
+) -> Iterator[ExecutorPool]:
+    """The workers of the scheduler at an address: all of the cluster's threads unless given."""
     with _silenced():
         client = _connected(address)
         executor = client.get_executor(pure=False)
@@ -45,7 +44,8 @@ def dask_executor(
                         "the scheduler and its workers, then repeat the command to continue."
                     )
 
-            yield executor, size, check
+            with ExecutorPool(scenario, executor, size, pin=pin, check=check) as pool:
+                yield pool
         finally:
             # A scheduler that is gone must not keep us.
             with suppress(Exception):

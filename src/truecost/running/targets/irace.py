@@ -2,7 +2,7 @@
 `runner configuration number seed instance [bound] --name value …`.
 
 irace lets a shell split the line into arguments, so an instance that is not a file is split at its
-blanks, unless the target is to have it `whole`.
+blanks.
 """
 
 import re
@@ -22,14 +22,13 @@ LARGEST = 2**31 - 1
 
 def call(call: Call) -> list[str]:
     """The words irace gives a runner."""
-    target, instance = call.scenario.target, call.instance
+    instance, argument = call.instance, call.instance.argument
     number = instance.number or call.scenario.place(instance) % 10**6 + 1
-    split = not (instance.is_file or target.whole)
-    instance_words = shell_words(instance.argument) if split else [instance.argument]
-    bound = [call.cutoff] if target.bound else []
     identifier = str(identifier_of(call.configuration.name))
-    words = [identifier, str(number), str(call.seed), *instance_words, *bound]
-    return [*call.command, *words, *([] if target.whole else call.arguments)]
+    words = [identifier, str(number), str(call.seed)]
+    words += [argument] if instance.is_file else shell_words(argument)
+    bound = [call.cutoff] if call.scenario.target.bound else []
+    return [*call.command, *words, *bound, *call.arguments]
 
 
 def identifier_of(name: str) -> int:
