@@ -45,6 +45,7 @@ class Caller:
         self._style: str | Mapping[str, str] = target.style or self.kind.style
         if target.kind == "irace" and target.style is None and scenario.space.switches:
             self._style = scenario.space.switches
+        self._everywhere = {"python": sys.executable, "scenario": str(scenario.folder)}
         self._modules: dict[Path, ModuleType] = {}
         functions = target.functions()
         self._builder = self._load("builder") if "builder" in functions else None
@@ -88,8 +89,7 @@ class Caller:
 
     def version_line(self) -> list[str]:
         """What is executed to learn the solver's version; empty where nothing is."""
-        values = {"python": sys.executable, "scenario": str(self.scenario.folder)}
-        return self._filled(self.scenario.target.version or (), values)
+        return self._filled(self.scenario.target.version or (), self._everywhere)
 
     def _filled(self, words: Sequence[str], values: Mapping[str, str]) -> list[str]:
         filled: list[str] = []
@@ -116,10 +116,9 @@ class Caller:
     def _values(self, instance: Instance, seed: int) -> dict[str, str]:
         return {
             **instance.extras,
+            **self._everywhere,
             "cutoff": f"{self.scenario.limits.cutoff:.12g}",
             "instance": instance.argument,
-            "python": sys.executable,
-            "scenario": str(self.scenario.folder),
             "scratch": SCRATCH,
             "seed": str(seed),
         }

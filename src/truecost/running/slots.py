@@ -170,10 +170,15 @@ class Slot:
             f"the supervisor {self._process.pid} ended (code {self._process.returncode})."
         )
 
+    @property
+    def lost(self) -> bool:
+        """Whether it takes no more runs."""
+        return self._requests == CLOSED
+
     def stop(self) -> None:
         """End the supervisor and its run; may be called while another thread waits in `run`."""
         with self._writing:
-            if self._requests != CLOSED:
+            if not self.lost:
                 os.close(self._requests)
                 self._requests = CLOSED
 

@@ -158,18 +158,12 @@ def _example(place: Sequence[str]) -> str:
 
 
 def _keys(model: Any, place: Sequence[str]) -> list[str]:
+    """The keys of a table of the file."""
     for part in place:
-        options = [model.model_fields[part].annotation] if part in model.model_fields else []
-        options += list(getattr(options[0], "__args__", ())) if options else []
-        models = [
-            option
-            for option in options
-            if isinstance(option, type) and issubclass(option, pydantic.BaseModel)
-        ]
-        if not models:
-            return []
-        model = models[0]
-    return list(model.model_fields)
+        annotation = model.model_fields[part].annotation
+        # Of `AnswerFormat | None`, the first.
+        model = getattr(annotation, "__args__", (annotation,))[0]
+    return [*model.model_fields]
 
 
 def cause_of(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """Runs on this machine: slots, one thread waiting for each."""
 
 import queue
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -11,6 +11,7 @@ from truecost.running.machine import memory_allowed, this_machine
 from truecost.running.pools.base import Finished, FuturePool, Task
 from truecost.running.scenario import Scenario
 from truecost.running.slots import MB, LostSlotError, Slot
+from truecost.runs import Outcome
 
 # A run whose supervisor is killed so often is not a matter of bad luck.
 ATTEMPTS = 3
@@ -47,30 +48,22 @@ class LocalPool(FuturePool):
 
     def _run(self, task: Task) -> Finished:
         place = self._idle.get()
-        lost = LostSlotError()
+
+        def attempt() -> Outcome:
+            if self._closing:
+                raise LostSlotError
+            slot = self._slots[place]
+            if slot.lost:
+                slot = self._slots[place] = Slot(cores=slot.cores)
+            return execute(
+                slot, self._caller, task.configuration, task.instance, task.seed, task.cap
+            )
+
         try:
-            for attempt in range(ATTEMPTS):
-                if self._closing:
-                    break
-                try:
-                    if attempt:
-                        # Somebody killed the supervisor: its run is lost, and is made again.
-                        self._slots[place] = Slot(cores=self._slots[place].cores)
-                    outcome = execute(
-                        self._slots[place],
-                        self._caller,
-                        task.configuration,
-                        task.instance,
-                        task.seed,
-                        task.cap,
-                    )
-                except LostSlotError as error:
-                    lost = error
-                else:
-                    return Finished(task=task, outcome=outcome, machine=this_machine(self._solver))
-            raise killed(task, lost)
+            outcome = persistently(task, attempt)
         finally:
             self._idle.put(place)
+        return Finished(task=task, outcome=outcome, machine=this_machine(self._solver))
 
     def _close_slots(self) -> None:
         for slot in self._slots:
@@ -91,11 +84,17 @@ class LocalPool(FuturePool):
         self._close_slots()
 
 
-def killed(task: Task, error: LostSlotError) -> TruecostError:
-    """The error of a run whose supervisors are killed again and again."""
-    return TruecostError(
+def persistently(task: Task, attempt: Callable[[], Outcome]) -> Outcome:
+    """Make a run, again where somebody killed the supervisor: then the run is lost."""
+    lost = LostSlotError()
+    for _ in range(ATTEMPTS):
+        try:
+            return attempt()
+        except LostSlotError as error:
+            lost = error
+    raise TruecostError(
         f"The run of configuration {task.configuration.name} on instance {task.instance.name!r} "
-        f"ended {ATTEMPTS} times with its supervisor killed, by the solver perhaps: {error}"
+        f"ended {ATTEMPTS} times with its supervisor killed, by the solver perhaps: {lost}"
     )
 
 

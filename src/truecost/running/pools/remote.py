@@ -18,7 +18,7 @@ from truecost.errors import InputError, TruecostError
 from truecost.running.execute import Caller, execute, version_of
 from truecost.running.machine import claimed_cores, this_machine, truecost_version
 from truecost.running.pools.base import Task
-from truecost.running.pools.local import ATTEMPTS, check_memory, killed
+from truecost.running.pools.local import check_memory, persistently
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError, Slot
 from truecost.runs import Instance, Machine, Outcome
@@ -91,11 +91,11 @@ class Bench:
             self._busy.append((job.name, place))
             return place
 
-    def give_back(self, job: Job, cores: int, place: Place, *, lost: bool = False) -> None:
+    def give_back(self, job: Job, cores: int, place: Place) -> None:
         """Keep a place for the next run, unless it is lost or the campaign over."""
         with self._lock:
             self._busy.remove((job.name, place))
-            if lost or job.name in self._over:
+            if place.slot.lost or job.name in self._over:
                 place.close()
             else:
                 self._idle.setdefault((job.fingerprint, cores), []).append(place)
@@ -133,7 +133,7 @@ def remote_run(job: Job, task: Task, digest: str) -> tuple[Outcome, Machine] | T
         # As the worker's own scenario has it; what is not in its list was named to the sender.
         instance = instances.get(task.instance.name, task.instance)
         _check_instance(job, instance, digest)
-        return _attempt(job, task, caller, instance)
+        return _made(job, task, caller, instance)
     except OSError as error:
         missing = f"{error.filename or job.scenario}: {error.strerror or error}."
         return InputError(f"On the worker {_worker(host)}: {missing}")
@@ -173,25 +173,19 @@ def _check_instance(job: Job, instance: Instance, digest: str) -> None:
         )
 
 
-def _attempt(job: Job, task: Task, caller: Caller, instance: Instance) -> tuple[Outcome, Machine]:
+def _made(job: Job, task: Task, caller: Caller, instance: Instance) -> tuple[Outcome, Machine]:
     cores = caller.scenario.limits.cores if job.pin else 0
-    lost = LostSlotError()
-    for _ in range(ATTEMPTS):
+
+    def attempt() -> Outcome:
         place = bench.take(job, cores)
         try:
             if job.fingerprint not in _solver:
                 _solver[job.fingerprint] = version_of(place.slot, caller)
-            outcome = execute(place.slot, caller, task.configuration, instance, task.seed, task.cap)
-        except LostSlotError as error:
-            bench.give_back(job, cores, place, lost=True)
-            lost = error
-            continue
-        except BaseException:
+            return execute(place.slot, caller, task.configuration, instance, task.seed, task.cap)
+        finally:
             bench.give_back(job, cores, place)
-            raise
-        bench.give_back(job, cores, place)
-        return outcome, this_machine(_solver[job.fingerprint])
-    raise killed(task, lost)
+
+    return persistently(task, attempt), this_machine(_solver[job.fingerprint])
 
 
 def _worker(host: str) -> str:
