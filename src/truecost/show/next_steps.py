@@ -41,10 +41,14 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     if (continued := _continued(log)) is not None:
         return (continued,)
     runs = [log.path, *replace(log.reading, test=None).options_that_differ()]
-    asked = replace(question, basis=None, candidates=None).options_that_differ()
+    asked = replace(question, basis=None, candidates=None)
+    if log.test_plan is not None:  # which says so itself
+        asked = replace(asked, configuration=None, sampled=None)
     if assessment.grade != "not testable":
         known = isfinite(log.runs.width) or question.primary == "wins"
-        return (f"truecost plan {shlex.join([*runs, *asked])}",) if known else ()
+        return (
+            (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",) if known else ()
+        )
     # A journal knows its scenario; other tools' logs become one.
     if log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
         return ()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -68,7 +69,9 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
         size=sections.size(assessment.log),
         said=said,
         steps=[(step, WHY.get(step.split()[1], "")) for step in next_steps(assessment)],
-        statements=sections.without_empty(sections.statements(assessment, names)),
+        statements=sections.without_empty(sections.statements(assessment, names))
+        if any(isfinite(one.lower) or isfinite(one.upper) for one in assessment.statements)
+        else None,
         ladder=sections.ladder(assessment),
         condition=condition,
         caveats=[line for line in sections.caveats(assessment) if line != condition],
@@ -176,7 +179,9 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             "ranking",
             figures.ranking,
             "Training costs of the best configurations, the best on top.",
-            "The best configurations by training cost.",
+            "The best configurations by training cost, for equally hard instances."
+            if any(one.code == "adjusted" for one in assessment.caveats)
+            else "The best configurations by training cost.",
         )
         add(
             "matrix",

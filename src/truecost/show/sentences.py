@@ -71,7 +71,7 @@ UNTESTED_WAY_OUT: Final = (
 )
 ALONE: Final = "{Where} {winner} costs at most {most} on average ({mean}, {level})."
 NAME_DEFAULT: Final = "To compare, name the default: --default NAME."
-ALONE_OBSERVED: Final = "{Winner} costs {observed} on average ({mean})."
+ALONE_OBSERVED: Final = "On {units} {winner} costs {observed} on average ({mean})."
 
 # The penalty decides: proven for some, not for the declared one.
 LADDER: Final[dict[tuple[str, str], str]] = {

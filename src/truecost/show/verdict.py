@@ -271,9 +271,13 @@ def _alone(assessment: "Assessment", names: Names) -> str:
     if mean is not None and isfinite(mean.upper):
         most = f"{at_most(mean.upper)}{unit_of(assessment)}"
         return sentences.ALONE.format(most=most, **fields)
-    cost = next(row.cost for row in assessment.ranking if row.configuration == assessment.winner)
-    observed = f"{number(mean.observed if mean else cost)}{unit_of(assessment)}"
-    return sentences.ALONE_OBSERVED.format(observed=observed, **fields)
+    row = next(row for row in assessment.ranking if row.configuration == assessment.winner)
+    cost, units, unit = row.cost, row.instances, "instance"
+    if mean is not None and not isinstance(assessment.evidence, Refusal):
+        cost, units, unit = mean.observed, mean.units, assessment.evidence.sampled
+    return sentences.ALONE_OBSERVED.format(
+        observed=f"{number(cost)}{unit_of(assessment)}", units=counted(units, unit), **fields
+    )
 
 
 def _second(assessment: "Assessment", names: Names) -> str:

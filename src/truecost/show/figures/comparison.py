@@ -42,7 +42,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     needed(assessment)
     same = assessment.same
     assert same is not None  # noqa: S101 - `needed` raises otherwise
-    ax = axes_of(ax, (5.2, 2.5))
+    ax = axes_of(ax, (4.2, 2.3))
     difference = same.difference
     ax.plot([0, 0], [-0.3, 0.75], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
     reach = [0.0, difference.observed]
