@@ -528,6 +528,7 @@ def test_pairs_count_in_their_order(scenario: Scenario, tmp_path: Path) -> None:
     one, six = (result.assessment.log.test for result in results)
     assert one is not None
     assert six is not None
+    assert results[0].stop.decided == results[1].stop.decided
     common = one.instances[: results[0].stop.units]
     assert six.instances[: len(common)] == common
     assert six.select(instances=common) == one.select(instances=common)
