@@ -280,6 +280,14 @@ def test_a_configuration_without_runs() -> None:
     assert isinstance(found.evidence, Refusal)
     assert (found.grade, found.noise, found.same) == ("not testable", None, None)
     assert "c2" not in [row.configuration for row in found.ranking]
+    found = assess(listed(costs, default="c2"), Question(configuration="c1"))
+    assert isinstance(found.evidence, Refusal)
+    test = named(np.where(np.arange(6) < 3, costs, np.nan)).replace(
+        instances=["i0", "i1", "i2", "t3", "t4", "t5"]
+    )
+    tested = listed(costs, test=test, adaptive=True, incumbent="c1")
+    for log in (tested, tested.replace(default="c2")):
+        assert isinstance(assess(log).evidence, Refusal)
 
 
 def test_instances_under_two_names_count_once() -> None:

@@ -36,7 +36,9 @@ def test_missing_rows_are_refused() -> None:
         pair_logs(old, new)
     with pytest.raises(InputError, match="OLD lacks"):
         pair_logs(new, old)
-    assert pair_logs(old, new, common=True).runs.instances == ("x",)
+    pair = pair_logs(old, new, common=True)
+    assert pair.runs.instances == ("x",)
+    assert [caveat.code for caveat in pair.caveats] == ["common"]
     with pytest.raises(InputError, match="no instance in common"):
         pair_logs(old, log({"z": 1}), common=True)
     twice = Log(runs=CostMatrix([[[1, 2], [3, 4]]], ["solver"], ["x", "y"], 0, 10))

@@ -171,7 +171,8 @@ def _with_training(same: SameInstances, log: Log) -> SameInstances:
     pair = (same.winner, same.default)
     if not set(pair) <= set(log.runs.configurations):
         return same
-    ours, theirs = known_means(log.runs.select(configurations=pair).charged)
+    places = [log.runs.configurations.index(name) for name in pair]
+    ours, theirs = known_means(log.runs.charged[places])
     gaps = (ours - theirs)[~np.isnan(ours - theirs)]
     if not gaps.size:
         return same

@@ -79,13 +79,18 @@ def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> C
     """The instances (of a single one the runs) that all these configurations have; None without
     any.
     """
-    part = matrix.select(configurations=names)
+    there = runs_there(matrix, names)
     if sampled == "seed":
-        runs = np.asarray(~np.isnan(part.costs[:, 0]).any(axis=0))
+        runs = np.asarray(there[:, 0].all(axis=0))
         return matrix.select(runs=runs) if runs.any() else None
-    both = np.asarray((part.counts() > 0).all(axis=0))
+    both = np.asarray(there.any(axis=2).all(axis=0))
     kept = [name for name, known in zip(matrix.instances, both, strict=True) if known]
     return matrix.select(instances=kept) if kept else None
+
+
+def runs_there(matrix: CostMatrix, names: Sequence[str]) -> BoolArray:
+    """Which runs these configurations have, (configurations, P, R); some may have none at all."""
+    return ~np.isnan(matrix.costs[[matrix.configurations.index(name) for name in names]])
 
 
 def _comparable(matrix: CostMatrix, known: BoolArray) -> BoolArray:

@@ -23,7 +23,7 @@ from typing import Final, Literal
 import numpy as np
 
 from truecost.errors import InputError, Refusal, counted
-from truecost.judge.costs import common_runs
+from truecost.judge.costs import common_runs, runs_there
 from truecost.judge.question import Basis, Question
 from truecost.matrix import CostMatrix, Log, Plan
 from truecost.matrix.log import Sampled
@@ -216,6 +216,8 @@ def _fresh(log: Log, test: CostMatrix, sampled: Sampled) -> CostMatrix | Refusal
         known = set(log.runs.families or ())
         owner = dict(zip(test.instances, test.families, strict=True))
         new = [instance for instance in new if owner[instance] not in known]
+    ran = {test.instances[place] for place in np.flatnonzero(test.counts().any(axis=0))}
+    new = [instance for instance in new if instance in ran]
     if not new:
         what = "families" if sampled == "family" else "instances"
         return Refusal(
@@ -253,7 +255,7 @@ def _counting(
     if plan is None:
         runs = common_runs(table, names, sampled)
         return runs, 0 if runs is None else _count_units(runs, sampled), False
-    there = ~np.isnan(table.select(configurations=names).costs)
+    there = runs_there(table, names)
     if sampled == "seed":
         # Run numbers are the recorded order.
         length = int(np.append(there[:, 0].all(axis=0), False).argmin())

@@ -101,9 +101,10 @@ def pair_of(
     runs: CostMatrix, winner: str, default: str, sampled: Sampled, **terms: Any
 ) -> Pair | None:
     """The runs of both on the instances that both have; None without any."""
-    both = common_runs(runs.select(configurations=[winner, default]), [winner, default], sampled)
+    both = common_runs(runs, [winner, default], sampled)
     if both is None:
         return None
+    both = both.select(configurations=[winner, default])
     return Pair(runs=both, winner=winner, default=default, sampled=sampled, **terms)
 
 

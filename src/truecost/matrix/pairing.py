@@ -63,24 +63,27 @@ def pair_logs(
         for table, name in zip(tables, picked, strict=True)
     ]
     shared = _shared(rows, labels, common=common)
-    rows = [row.select(instances=shared) for row in rows]
+    pair = [row.select(instances=shared) for row in rows]
     called = _called(names, picked, labels)
     matrix = CostMatrix(
-        _joined([row.costs for row in rows], np.nan),
+        _joined([row.costs for row in pair], np.nan),
         called,
         shared,
         low,
         high,
-        statuses=_joined(_statuses(rows), NO_STATUS),
-        seeds=_joined([row.seeds for row in rows], NO_SEED),
-        cutoff=rows[0].cutoff,
-        par=rows[0].par,
-        families=rows[0].families or rows[1].families,
+        statuses=_joined(_statuses(pair), NO_STATUS),
+        seeds=_joined([row.seeds for row in pair], NO_SEED),
+        cutoff=pair[0].cutoff,
+        par=pair[0].par,
+        families=pair[0].families or pair[1].families,
     )
     tuned = not tested and any(
         log.adaptive and name != log.default for log, name in zip(logs, picked, strict=True)
     )
     caveats = dict.fromkeys([*old.caveats, *new.caveats])
+    if gone := sum(len(set(row.instances) - set(shared)) for row in rows):
+        sentence = f"{counted(gone, 'instance')} left out: only one of the two was run there."
+        caveats[Caveat("common", sentence)] = None
     if tuned:
         sentence = "One of the two was tuned on these instances, so the comparison favours it."
         caveats[Caveat("tuned", sentence)] = None
