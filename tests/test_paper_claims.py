@@ -227,9 +227,7 @@ def test_instances_without_differences() -> None:
 def test_a_matrix_without_errors() -> None:
     """Where all costs are one there is nothing to judge, and nothing to divide by."""
     found = judged(np.ones((5, 10, 2)), 2.0)
-    verdicts = {name: claim.verdict for name, claim in found.items()}
-    assert verdicts.pop("bounds") == HOLDS
-    assert set(verdicts.values()) == {OPEN}
+    assert {claim.verdict for claim in found.values()} == {OPEN}
 
 
 def test_claims_need_their_tables() -> None:

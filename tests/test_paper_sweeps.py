@@ -15,7 +15,7 @@ from truecost.matrix import CostMatrix
 from truecost.paper import fit
 from truecost.paper.exact import Estimator, mean_squared_error
 from truecost.paper.fit import Kind
-from truecost.paper.sweeps import SIMULATED, Costs, compare_estimators, sweep
+from truecost.paper.sweeps import SIMULATED, Costs, compare_estimators, estimates, sweep
 from truecost.stats import bounds
 from truecost.stats.allocation import even
 from truecost.stats.variance import variance_components
@@ -107,7 +107,9 @@ def test_a_plain_twin_finds_the_same(kind: Kind) -> None:
     )
 
 
-def estimates(costs: FloatArray, train: list[int], estimator: str, n: int, rng: Rng) -> list[float]:
+def plain_estimates(
+    costs: FloatArray, train: list[int], estimator: str, n: int, rng: Rng
+) -> list[float]:
     """One estimate of every configuration from n runs, in the paper's words."""
     out = []
     for rows in costs:
@@ -137,7 +139,9 @@ def test_plain_estimators_err_alike() -> None:
             for _ in range(300):
                 train, truth = split(costs, rng)
                 errors.append(
-                    np.abs(np.array(estimates(costs, train, estimator, n, rng)) - truth).mean()
+                    np.abs(
+                        np.array(plain_estimates(costs, train, estimator, n, rng)) - truth
+                    ).mean()
                 )
             row = table[(table.estimator == estimator) & (table.n == n)].iloc[0]
             apart = math.hypot(row.se, np.std(errors) / math.sqrt(300))
@@ -145,7 +149,7 @@ def test_plain_estimators_err_alike() -> None:
             assert row.spread == pytest.approx(np.std(errors), rel=0.25)
 
 
-@pytest.mark.parametrize("estimator", ["even", "concentrated", "scattered", "pairs"])
+@pytest.mark.parametrize("estimator", SIMULATED)
 @pytest.mark.parametrize("runs", [1, 3])
 def test_simulated_runs_have_the_closed_form(estimator: Estimator, runs: int) -> None:
     """The order in which an estimator's runs are drawn gives the exact error at every N."""
@@ -156,7 +160,7 @@ def test_simulated_runs_have_the_closed_form(estimator: Estimator, runs: int) ->
     squares = []
     for _ in range(1500):
         train, truth = costs.split(rng)
-        estimated = costs.estimates(rng, train, estimator, int(numbers[-1]))
+        estimated = estimates(costs.deal(rng, train), estimator, int(numbers[-1]), rng)
         squares.append((estimated - truth[:, np.newaxis]) ** 2)
     mean = np.mean(squares, axis=0, dtype=np.float64)
     error = np.std(squares, axis=0, dtype=np.float64) / math.sqrt(1500)

@@ -91,8 +91,8 @@ def best_estimator(exact: "pd.DataFrame", simulated: "pd.DataFrame") -> Claim:
         "best",
         _graded(not (lost.any() or worse.any()), lost.mean() <= 0.5),
         f"S* has the lowest exact mean squared error at {(~lost).sum()} of {lost.size} points "
-        f"(K, N), and no rival has a lower simulated absolute error at {(~worse).sum()} of "
-        f"{worse.size}.",
+        f"(K, N). In simulated absolute error, a rival is ahead by more than {APART:g} standard "
+        f"errors at {worse.sum()}.",
         points=lost.size,
         lost=int(lost.sum()),
         simulated_lost=int(worse.sum()),
@@ -109,12 +109,12 @@ def small_n(exact: "pd.DataFrame") -> Claim:
     if gains.empty:
         return _open("small N", "The estimators are equal on this matrix.")
     peaks = {NAMES[str(name)]: float(peak) for name, peak in gains.idxmax().items()}
-    places = " and ".join(f"over {name} at N = {peak:.3g}K" for name, peak in peaks.items())
+    places = " and ".join(f"over {name} at {peak:.3g}" for name, peak in peaks.items())
     return _claim(
         "small N",
         _all(peak == squared.index[0] for peak in peaks.values()),
-        f"The advantage in mean squared error is largest {places}; the smallest N is "
-        f"{squared.index[0]:.3g}K.",
+        f"The smallest N/K is {squared.index[0]:.3g}. The advantage in mean squared error is "
+        f"largest {places}.",
         largest_at=peaks,
     )
 
@@ -132,9 +132,9 @@ def converges(exact: "pd.DataFrame") -> Claim:
     return _claim(
         "converges",
         _graded(left <= GONE, apart <= TOGETHER),
-        f"However many runs, {left:.0%} of the root mean squared error of S* at the smallest N "
-        f"remain, from the choice of instances; at N = {squared.index[-1]:.3g}K the estimators "
-        f"differ by up to {apart:.1%}.",
+        f"However many runs are made, {_percent(left)} of the root mean squared error that S* has "
+        f"at the smallest N remains: it comes from the choice of instances. At the largest N the "
+        f"estimators differ by at most {_percent(apart, 1)}.",
         limit=limit,
         left=left,
         apart=apart,
@@ -155,8 +155,8 @@ def similar_at_other_k(exact: "pd.DataFrame") -> Claim:
     return _claim(
         "similar",
         _graded(same.mean() >= 0.95, same.mean() >= 0.5),
-        f"The order of the estimators is that at K = {sizes[-1]} at {same.sum()} of {same.size} "
-        f"points with smaller K.",
+        f"At {same.sum()} of {same.size} points with smaller K, the estimators rank as at "
+        f"K = {sizes[-1]}.",
         points=same.size,
         same=int(same.sum()),
     )
@@ -168,7 +168,7 @@ def fits_follow(sweeps: "Sweeps") -> Claim:
     return _claim(
         "fits",
         _all(value >= FOLLOWS for value in r_squared.values() if not np.isnan(value)),
-        f"R² is {_listed(r_squared, '.4f')}; at least {FOLLOWS:g} counts as following.",
+        f"R² is {_listed(r_squared, '.4f')}. It must be at least {FOLLOWS:g}.",
         r_squared=r_squared,
     )
 
@@ -185,8 +185,8 @@ def steady_from_half(table: "pd.DataFrame") -> Claim:
     return _claim(
         "steady",
         _graded(above <= STEADY, above <= NEARLY),
-        f"At N = {n[half]} (K = {k}) the uniform error is {above:.0%} above its last value; it "
-        f"stays within {STEADY:.0%} of it from N = {first} = {first / k:.2g}K on.",
+        f"At N = {n[half]} (K = {k}) the uniform error is {_percent(above)} above its last value. "
+        f"From N = {first} ({first / k:.2g}K) on, it stays within {_percent(STEADY)} of it.",
         above=above,
         steady_from=first / k,
     )
@@ -203,8 +203,8 @@ def selection_alike(sweeps: "Sweeps") -> Claim:
     return _claim(
         "selection",
         _all(value >= CONSIDERABLE for value in both if not np.isnan(value)),
-        f"R² of its fitted curve is {_listed(r_squared, '.3f')}; the correlation with the uniform "
-        f"error is {_listed(correlation, '.3f')}; both must be at least {CONSIDERABLE:g}.",
+        f"R² of its fitted curve is {_listed(r_squared, '.3f')}. Its correlation with the uniform "
+        f"error is {_listed(correlation, '.3f')}. Both must be at least {CONSIDERABLE:g}.",
         r_squared=r_squared,
         correlation=correlation,
     )
@@ -214,21 +214,24 @@ def bounds_hold(sweeps: "Sweeps") -> Claim:
     """Theorem 2 (Bennett's form, plug-in variances) lies above the uniform error of 95 % of the
     splits.
     """
-    above, points, factors = 0, 0, {}
-    for kind, table in sweeps.items():
+    above, points, factor = 0, 0, np.nan
+    for table in sweeps.values():
         if "bound" not in table or table["bound"].isna().all():
             return _open("bounds", "Theorem 2 needs a range of costs and two runs on an instance.")
         above += int((table["uniform_q"] > table["bound"]).sum())
         points += len(table)
-        factors[kind] = float(table["bound"].iloc[-1] / (table["uniform_q"].iloc[-1] or np.nan))
+        # All sweeps end at m = M, N = R·K and K = P/2.
+        factor = float(table["bound"].iloc[-1] / (table["uniform_q"].iloc[-1] or np.nan))
+    if np.isnan(factor):
+        return _open("bounds")
     return _claim(
         "bounds",
         _graded(above == 0, above <= 0.05 * points),
         f"The error that 95 % of the splits stay below exceeds the bound at {above} of {points} "
-        f"points; at the largest values the bound is {_listed(factors, '.1f')} times as large.",
+        f"points. With all configurations and runs the bound is {factor:.1f} times as large.",
         points=points,
         above=above,
-        factors=factors,
+        factor=factor,
     )
 
 
@@ -257,6 +260,10 @@ def _listed(numbers: Mapping[Kind, float], form: str) -> str:
     """Each with what was swept; a dash for what is no number."""
     texts = {kind: "–" if np.isnan(x) else format(x, form) for kind, x in numbers.items()}
     return ", ".join(f"{text} against {LETTERS[kind]}" for kind, text in texts.items())
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def _graded(holds: Any, partly: Any) -> Verdict:

@@ -142,19 +142,16 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     m = np.atleast_1d(np.asarray(sizes, dtype=np.int64))
     if m.min() < 1 or m.max() > configurations:
         raise InputError(f"m is {m.min()} to {m.max()}. Give values from 1 to {configurations}.")
-    # Logarithms, since binomial coefficients overflow from M = 1,030 on; from a table, since
-    # gammaln of every entry would take most of the time of a sweep.
-    log_factorial = gammaln(np.arange(1, configurations + 2, dtype=np.float64))
+    # Logarithms, since binomial coefficients overflow from M = 1,030 on; minus infinity for i < m.
     i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
-
-    def log_binomial(n: IntArray, k: IntArray) -> FloatArray:
-        below = log_factorial[np.maximum(n - k, 0)] + log_factorial[k]
-        return np.asarray(log_factorial[n] - below)
-
-    log_all = log_binomial(np.asarray(configurations), column)
-    log_weight = log_binomial(i - 1, column - 1) - log_all
-    weights = np.where(i >= column, np.exp(log_weight), 0.0)
+    log_weight = _log_binomial(i - 1, column - 1) - _log_binomial(configurations, column)
+    weights = np.exp(log_weight)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _log_binomial(n: ArrayLike, k: ArrayLike) -> FloatArray:
+    n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def training_costs(

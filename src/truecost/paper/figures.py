@@ -28,8 +28,8 @@ ESTIMATORS = {
     "scattered": ("S°: instances drawn with replacement", INK, "^", ":"),
 }
 BOUNDS = {
-    "uniform_q": ("uniform error of 95 % of the splits", BLUE, "-"),
-    "selection_q": ("selection error of 95 % of the splits", ORANGE, "-"),
+    "uniform_q": ("95 % quantile of the uniform error", BLUE, "-"),
+    "selection_q": ("95 % quantile of the selection error", ORANGE, "-"),
     "bound": ("Theorem 2, Bennett's form", INK, "--"),
     "printed": ("Theorem 2 as printed", GREY, ":"),
 }

@@ -231,7 +231,11 @@ def _about(log: Log, splits: int, seed: int) -> str:
     configurations, instances, runs = matrix.shape
     share = variance_components(matrix).within_share
     known = share[~np.isnan(share)]
-    within = f" Seeds make {np.median(known):.0%} of the variance (median)." if known.size else ""
+    within = (
+        f" Seeds make {100 * np.median(known):.0f} % of the variance (median)."
+        if known.size
+        else ""
+    )
     return (
         f"{configurations} configurations × {instances} instances × {runs} runs, costs in "
         f"[{matrix.low:g}, {matrix.high:g}] ({log.cost_unit or 'cost'}). {splits} splits, seed "

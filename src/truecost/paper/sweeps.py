@@ -169,37 +169,32 @@ class Costs:
         tests = self.means.take(order[self.train : self.train + self.test], axis=0)
         return order[: self.train], tests.mean(axis=0)
 
-    def estimates(
-        self, rng: np.random.Generator, train: IntArray, estimator: Estimator, most: int
-    ) -> Floats:
-        """The training costs from 1 … `most` runs, (M, most), each configuration with its own order
-        of instances and runs.
+    def deal(self, rng: np.random.Generator, train: IntArray) -> Floats:
+        """The runs on the training instances, (M, K, R), each configuration with its own order of
+        instances and runs.
         """
-        configurations, _, runs = self.runs.shape
-        rows = np.arange(configurations)[:, np.newaxis]
-        if estimator == "scattered":
-            drawn = train[rng.integers(train.size, size=(configurations, most))]
-            return _cumulative_means(self.runs[rows, drawn, rng.integers(runs, size=drawn.shape)])
-        places = rng.permuted(np.broadcast_to(train, (configurations, train.size)), axis=1)
-        dealt = rng.permuted(self.runs[rows, places], axis=2)
-        if estimator == "even":
-            # One random order of instances for all rounds: every N gets an even allocation, each as
-            # probable as any other.
-            dealt = dealt.transpose(0, 2, 1)
-        dealt = dealt.reshape(configurations, -1)
-        if estimator == "pairs":
-            dealt = rng.permuted(dealt, axis=1)
-        return _cumulative_means(dealt[:, :most])
+        rows = np.arange(len(self.runs))[:, np.newaxis]
+        places = rng.permuted(np.broadcast_to(train, (len(rows), train.size)), axis=1)
+        return rng.permuted(self.runs[rows, places], axis=2)
 
 
-def _cumulative_means(values: Floats) -> Floats:
-    sums = np.cumsum(values, axis=1, dtype=np.float32)
-    return np.asarray(sums / np.arange(1, sums.shape[1] + 1, dtype=np.float32))
+def estimates(dealt: Floats, estimator: Estimator, most: int, rng: np.random.Generator) -> Floats:
+    """The training costs from the first 1 … `most` runs of S*, S† or S°, (M, most)."""
+    # One order of instances for all rounds of S*: every N gets an even allocation, each as probable
+    # as any other.
+    runs = dealt.transpose(0, 2, 1) if estimator == "even" else dealt
+    runs = runs.reshape(len(dealt), -1)
+    if estimator == "scattered":
+        drawn = rng.integers(runs.shape[1], size=(len(runs), most))
+        runs = np.take_along_axis(runs, drawn, axis=1)
+    sums = np.cumsum(runs[:, :most], axis=1, dtype=np.float32)
+    return np.asarray(sums / np.arange(1, most + 1, dtype=np.float32))
 
 
 def _n_split(costs: Costs, rng: np.random.Generator) -> Floats:
     train, truth = costs.split(rng)
-    return _errors(costs.estimates(rng, train, "even", costs.runs.shape[2] * train.size), truth)
+    dealt = costs.deal(rng, train)
+    return _errors(estimates(dealt, "even", dealt[0].size, rng), truth)
 
 
 def _k_split(costs: Costs, rng: np.random.Generator) -> Floats:
@@ -215,11 +210,9 @@ def _k_split(costs: Costs, rng: np.random.Generator) -> Floats:
 def _estimators_split(costs: Costs, runs: IntArray, rng: np.random.Generator) -> Floats:
     """Mean absolute error over configurations, (estimators, N)."""
     train, truth = costs.split(rng)
-    out = []
-    for estimator in SIMULATED:
-        training = costs.estimates(rng, train, estimator, int(runs.max()))[:, runs - 1]
-        out.append(np.abs(training - truth[:, np.newaxis]).mean(axis=0))
-    return np.array(out)
+    dealt = costs.deal(rng, train)
+    training = [estimates(dealt, name, int(runs.max()), rng)[:, runs - 1] for name in SIMULATED]
+    return np.asarray(np.abs(np.stack(training) - truth[:, np.newaxis]).mean(axis=1))
 
 
 def _errors(training: Floats, truth: Floats) -> Floats:
