@@ -205,6 +205,29 @@ def test_the_present_error() -> None:
     assert single.now.standard_error > 0
 
 
+def test_a_single_instance_needs_runs() -> None:
+    """Runs of one instance would be planned for as if they had no noise."""
+    costs = np.random.default_rng(1).gamma(2, 1, (2, 1, 30)).clip(0, 10)
+    log = Log(runs=matrix(costs), test=matrix(costs), default="d", incumbent="c1")
+    sd = costs[1].std(ddof=1)
+    answer = plan(log, error=0.1)
+    assert (answer.unit, answer.units) == ("run", 30)
+    assert answer.now.standard_error == pytest.approx(sd / math.sqrt(30))
+    assert answer.best is not None
+    assert (answer.best.instances, answer.best.runs) == (1, math.ceil((sd / 0.1) ** 2))
+    spent = plan(log, budget=50).best
+    assert spent is not None
+    assert spent.standard_error == pytest.approx(sd / math.sqrt(50))
+    with pytest.raises(InputError, match="too few runs"):
+        plan(Log(runs=matrix(costs[:, :, :1]), default="d"), error=0.1)
+    rest = noise(1)
+    rest[1, 1:] = np.nan
+    with pytest.raises(InputError, match="too few runs"):
+        plan(Log(runs=matrix(rest), default="d"), Question(configuration="c1"), error=0.1)
+    with pytest.raises(InputError, match="single instance only"):
+        plan(Log(runs=matrix(noise(1)), default="d"), Question(sampled="seed"))
+
+
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [

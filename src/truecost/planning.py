@@ -198,6 +198,12 @@ def plan(
         raise InputError(f"The budget is {budget}. Give at least 1 run.")
     if instances is not None and instances < 1:
         raise InputError(f"There are {instances} instances. Give at least 1.")
+    tables = [log.runs, *([] if log.test is None else [log.test])]
+    if all(len(table.instances) == 1 for table in tables):
+        # Seeds are the units, and no run is on another instance.
+        question, instances = replace(question, sampled="seed"), 1
+    elif question.sampled == "seed":
+        raise InputError("Seeds are units for a single instance only. Leave out --sampled.")
     winner = winner_of(log, question, costs_of(log.runs, _families(log.runs, question)))
     tested = () if log.test is None else log.test.configurations
     default = log.default if log.default in (*log.runs.configurations, *tested) else None
@@ -218,6 +224,8 @@ def plan(
     )
     if error is None and budget is None:
         return result
+    if math.isnan(now.standard_error):
+        raise InputError(f"{winner} has too few runs to know their noise. Make more.")
     # With single runs the two cannot be told apart: all variance counts as across, which is safe.
     known = (0.0 if math.isnan(within) else within, across)
     if error is not None:
@@ -378,11 +386,14 @@ def _noise(row: CostMatrix) -> tuple[float, float, Size]:
     within, across, total = (
         float(np.maximum(part[0], 0)) for part in (found.within, found.across, found.total)
     )
-    if math.isnan(across):
-        within, across = math.nan, 0.0 if math.isnan(total) else total
+    single = len(row.instances) == 1
+    if single:
+        across = 0.0
+    elif math.isnan(across):
+        within, across = math.nan, total
     # The mean of instance means.
-    spread = across + np.nan_to_num(within) / used
-    error = math.sqrt(float(spread.sum())) / used.size if used.size > 1 else math.nan
+    spread = across + (0.0 if math.isnan(within) and not single else within) / used
+    error = math.sqrt(float(spread.sum())) / used.size
     return within, across, Size(instances=used.size, runs=int(used.sum()), standard_error=error)
 
 

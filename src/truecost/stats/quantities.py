@@ -195,14 +195,14 @@ def limits(
 def mean(runs: Runs, scale: Scale, penalty: float | None = None) -> Numbers:
     """The mean cost; of running times a failed run costs `penalty` × cutoff (declared: `par`)."""
     low, high = _range(scale, penalty)
-    means = _row_means(_costs(runs, scale, penalty))
-    return Numbers(quantity="mean", values=_scaled(means, low, high), low=low, high=high)
+    values = _scaled(_mean_costs(runs, scale, penalty), low, high)
+    return Numbers(quantity="mean", values=values, low=low, high=high)
 
 
 def difference(winner: Runs, default: Runs, scale: Scale, penalty: float | None = None) -> Numbers:
     """The winner's mean cost less the default's, with a failed run at `penalty` × cutoff."""
     low, high = _range(scale, penalty)
-    gaps = _row_means(_costs(winner, scale, penalty)) - _row_means(_costs(default, scale, penalty))
+    gaps = _mean_costs(winner, scale, penalty) - _mean_costs(default, scale, penalty)
     width = high - low
     return Numbers(
         quantity="difference", values=_scaled(gaps, -width, width), low=-width, high=width,
@@ -217,9 +217,7 @@ def margin(winner: Runs, default: Runs, scale: Scale, share: float) -> Numbers:
         raise InputError("A margin in per cent needs costs that cannot be negative. Set low = 0.")
     if not 0 <= share < math.inf:
         raise InputError(f"The margin is {share:g}. Give a share from 0, for example 0.05.")
-    gaps = (1 + share) * _row_means(_costs(default, scale, None)) - _row_means(
-        _costs(winner, scale, None)
-    )
+    gaps = (1 + share) * _mean_costs(default, scale, None) - _mean_costs(winner, scale, None)
     least, most = (1 + share) * low - high, (1 + share) * high - low
     return Numbers(
         quantity="margin", values=_scaled(gaps, least, most), low=least, high=most,
@@ -227,21 +225,27 @@ def margin(winner: Runs, default: Runs, scale: Scale, share: float) -> Numbers:
     )  # fmt: skip
 
 
+def _failure_cost(scale: Scale, penalty: float | None) -> float | None:
+    """What a failed run costs at the penalty; None where costs are not running times."""
+    factor = scale.par if penalty is None else penalty
+    return None if scale.cutoff is None or factor is None else factor * scale.cutoff
+
+
 def _range(scale: Scale, penalty: float | None) -> tuple[float, float]:
-    if scale.cutoff is not None and (penalty or scale.par) is not None:
-        return 0.0, scale.cutoff * float(penalty or scale.par or 1)
+    most = _failure_cost(scale, penalty)
+    if most is not None:
+        return 0.0, most
     if not (math.isfinite(scale.low) and math.isfinite(scale.high) and scale.low < scale.high):
         raise InputError("Guaranteed limits of a mean need the range of costs. Give low and high.")
     return scale.low, scale.high
 
 
-def _costs(runs: Runs, scale: Scale, penalty: float | None) -> FloatArray:
-    """Costs with failed runs at the penalty, where there is one."""
-    factor = scale.par if penalty is None else penalty
-    if scale.cutoff is None or factor is None:
-        return runs.costs
-    charged = np.where(runs.failed, factor * scale.cutoff, runs.costs)
-    return np.where(runs.there, charged, np.nan)
+def _mean_costs(runs: Runs, scale: Scale, penalty: float | None) -> FloatArray:
+    """The mean cost of each row, failed runs at the penalty where there is one."""
+    most = _failure_cost(scale, penalty)
+    if most is None:
+        return _row_means(runs.costs)
+    return _row_means(np.where(runs.failed & runs.there, most, runs.costs))
 
 
 def _row_means(values: FloatArray) -> FloatArray:
