@@ -168,16 +168,15 @@ def test_several_studies_and_objectives(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="--objective: 0, 1"):
         load(path)
-    first = load(path, objective="0")
-    # Nothing says which objective the costs belong to.
-    assert first.runs.costs.ravel().tolist() == [trial.values[0] for trial in study.trials]
-    assert "'costs' is not used" in said(first)
+    by_instance = load(path, objective="0").runs
+    xs = [trial.params["x"] for trial in study.trials]
+    assert by_instance.costs[:, :, 0].tolist() == [[x, 3 * x] for x in xs]
     values = load(path, objective="1").runs
     assert values.costs.ravel().tolist() == [-trial.values[1] for trial in study.trials]
     studied(path, lambda trial: trial.suggest_float("x", 0, 1), "c")
     with pytest.raises(InputError, match="a/b, c"):
         load(path)
-    assert load(path, objective="a/b/0").runs == first.runs
+    assert load(path, objective="a/b/0").runs == by_instance
     assert load(path, objective="c").runs.shape == (6, 1, 1)
     with pytest.raises(InputError, match="2 studies"):
         load(path, objective="d")

@@ -217,7 +217,8 @@ def _source(
             raise InputError("Trials with several objectives have no steps: leave out --steps-are.")
         return {trial.number: _of_steps(trial) for trial in trials}, []
     by_instance = {trial.number: _of_attribute(trial) for trial in trials}
-    if any(by_instance.values()) and not several:
+    # Of several objectives, costs belong to the one whose values they add up to.
+    if any(by_instance.values()) and (not several or _add_up(trials, by_instance, place)):
         return by_instance, []
     caveats = [
         Caveat(
@@ -226,12 +227,6 @@ def _source(
             'trial.set_user_attr("costs", {instance: cost}).',
         )
     ]
-    if any(by_instance.values()):
-        sentence = (
-            "The user attribute 'costs' is not used: it does not say which of several objectives "
-            "it belongs to. Keep the costs of a study with one objective."
-        )
-        caveats = [Caveat("no instances", sentence)]
     if stepped:
         sentence = "Steps are not used. If each is the cost on an instance: --steps-are instances."
         caveats.append(Caveat("steps", sentence))
@@ -276,6 +271,21 @@ def _of_value(trial: Any, place: int) -> Costs:
 def _value(trial: Any, place: int) -> float:
     """The value of a trial in an objective, NaN where it has none."""
     return float(trial.values[place]) if trial.values and place < len(trial.values) else math.nan
+
+
+def _add_up(trials: Sequence[Any], costs: Mapping[int, Costs], place: int) -> bool:
+    """Whether the values of all complete trials are the means, or the sums, of their costs."""
+    pairs = [
+        (_value(trial, place), list(costs[trial.number].values()))
+        for trial in trials
+        if trial.state.name == "COMPLETE" and costs[trial.number]
+    ]
+
+    def agree(value: float, expected: float) -> bool:
+        return math.isclose(value, expected, rel_tol=1e-6, abs_tol=1e-12)
+
+    means = all(agree(value, sum(cells) / len(cells)) for value, cells in pairs)
+    return means or all(agree(value, sum(cells)) for value, cells in pairs)
 
 
 def _configurations(trials: Sequence[Any]) -> dict[int, str]:

@@ -24,26 +24,22 @@ NUMBERS = ("integer", "double")
 
 MAGIC = (b"RDX2\n", b"RDX3\n")
 
-# The type numbers of R's serialize.c.
-_SYMBOL, _PAIRS, _CLOSURE, _ENVIRONMENT, _PROMISE, _CALL = 1, 2, 3, 4, 5, 6
-_SPECIAL, _BUILTIN, _CHARS, _LOGICAL, _INTEGER, _REAL, _COMPLEX = 7, 8, 9, 10, 13, 14, 15
-_STRINGS, _DOTS, _LIST, _EXPRESSION, _BYTECODE, _POINTER, _WEAK, _RAW, _S4 = 16, 17, *range(19, 26)
-_ALTREP, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL, _BASE_ENV, _EMPTY_ENV = range(238, 243)
-_CODE_REFERENCE, _CODE_DEFINITION = 243, 244
-_PERSISTENT, _PACKAGE, _NAMESPACE, _BASE_NAMESPACE, _MISSING_ARG = range(247, 252)
-_UNBOUND, _GLOBAL_ENV, _NIL, _REFERENCE = range(252, 256)
-_NOTHING = frozenset(
-    {_BASE_ENV, _EMPTY_ENV, _BASE_NAMESPACE, _MISSING_ARG, _UNBOUND, _GLOBAL_ENV, _NIL}
-)
-_PAIRS_LIKE = frozenset({_PAIRS, _CLOSURE, _PROMISE, _CALL, _DOTS})
+# The type numbers of R's serialize.c, those that logs of irace have: data, and functions with what
+# they need, which are passed over.
+_SYMBOL, _PAIRS, _CLOSURE, _ENVIRONMENT, _PROMISE, _CALL, _SPECIAL, _BUILTIN, _CHARS = range(1, 10)
+_STRINGS, _LIST, _EXPRESSION, _BYTECODE, _POINTER, _S4 = 16, 19, 20, 21, 22, 25
+_ALTREP, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL = 238, 239, 240
+_CODE_REFERENCE, _CODE_DEFINITION, _PACKAGE, _NAMESPACE, _REFERENCE = 243, 244, 248, 249, 255
+# Environments that are always there, missing arguments, unbound variables, NULL.
+_NOTHING = frozenset({241, 242, *range(250, 255)})
+_PAIRS_LIKE = frozenset({_PAIRS, _CLOSURE, _PROMISE, _CALL})
 _CODE_PAIRS = frozenset({_PAIRS, _CALL, _CODE_DEFINITION, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL})
 # What a vector of numbers is called, and how its elements are stored.
 _VECTORS = {
-    _LOGICAL: ("logical", ">i4"),
-    _INTEGER: ("integer", ">i4"),
-    _REAL: ("double", ">f8"),
-    _COMPLEX: ("complex", ">c16"),
-    _RAW: ("raw", "u1"),
+    10: ("logical", ">i4"),
+    13: ("integer", ">i4"),
+    14: ("double", ">f8"),
+    24: ("raw", "u1"),
 }
 _DAMAGED = "The file is cut off or damaged: copy it again."
 _TOO_DEEP = f"Its values are nested more than {DEEPEST} deep, which irace never writes. {_DAMAGED}"
@@ -53,10 +49,9 @@ _TOO_DEEP = f"Its values are nested more than {DEEPEST} deep, which irace never 
 class RValue:
     """An R value: what it is, its elements, its attributes.
 
-    `kind` is `"logical"`, `"integer"`, `"double"`, `"complex"` or `"raw"` (an array), `"character"`
-    (a list of text, None for NA), `"list"`, `"pairs"` or `"environment"` (a list of values),
-    `"call"` (the function's name and its arguments, as a condition has them), `"symbol"`, `"null"`,
-    or `"other"`: what is no data.
+    `kind` is `"logical"`, `"integer"`, `"double"` or `"raw"` (an array), `"character"` (a list of
+    text, None for NA), `"list"`, `"pairs"` or `"environment"` (a list of values), `"symbol"`,
+    `"null"`, or `"other"`: what is no data.
     """
 
     kind: str
@@ -221,15 +216,14 @@ class _Reader:
             return self.environment()
         if kind == _SYMBOL:
             return self.remember(RValue(kind="symbol", values=[self.item_text()]))
-        if kind in (_NAMESPACE, _PACKAGE, _PERSISTENT):
+        if kind in (_NAMESPACE, _PACKAGE):
             self.integer()
             for _ in range(self.length(8)):
                 self.item()
             return self.remember(OTHER)
-        if kind in (_POINTER, _WEAK):
+        if kind == _POINTER:
             self.remember(OTHER)
-            if kind == _POINTER:
-                self.item(), self.item()
+            self.item(), self.item()
             return self.ended(OTHER, has_attributes)
         if kind == _ALTREP:
             return self.compact()
@@ -290,11 +284,9 @@ class _Reader:
             return content.decode("latin-1")
 
     def pairs(self, flags: int) -> RValue:
-        """A pair list, as a list with names; a call as a list without; a function is read over in
-        the same way.
-        """
+        """A pair list, as a list with names; calls and functions are read over in the same way."""
         values, names = [], []
-        first = flags & 0xFF
+        is_data = flags & 0xFF == _PAIRS
         while True:
             if flags & 0x200:
                 self.item()
@@ -307,9 +299,7 @@ class _Reader:
                 break
         # What ends the list: nothing, or the last part of a dotted pair.
         self.typed(flags)
-        if first == _CALL:
-            return RValue(kind="call", values=values)
-        if first != _PAIRS:
+        if not is_data:
             return OTHER
         return RValue(
             kind="pairs",
