@@ -515,19 +515,28 @@ def test_the_default_may_be_the_scenarios(scenario: Scenario, tmp_path: Path) ->
     assert result.assessment.default == "default"
 
 
+class Late(tools.Pool):
+    """The run that was submitted first is the last to end."""
+
+    def wait(self) -> list[Finished]:
+        """The latest run."""
+        task = self.tasks.pop()
+        return [Finished(task=task, outcome=self.work(task), machine=tools.MACHINE)]
+
+
 def test_pairs_count_in_their_order(scenario: Scenario, tmp_path: Path) -> None:
     """Quick pairs would be looked at before slow ones, and costs decide which pairs count."""
     results = [
         validate(
-            log(scenario), scenario, tmp_path / f"{workers}.db",
-            pool=tools.Pool(workers=workers, at_once=workers),
+            log(scenario), scenario, tmp_path / f"{place}.db", pool=pool,
             instances=tools.new_instances(tmp_path, 60),
         )
-        for workers in (1, 6)
+        for place, pool in enumerate((tools.Pool(workers=1), Late(workers=6)))
     ]  # fmt: skip
     one, six = (result.assessment.log.test for result in results)
     assert one is not None
     assert six is not None
+    assert results[0].stop.why == "decided"
     assert results[0].stop.decided == results[1].stop.decided
     common = one.instances[: results[0].stop.units]
     assert six.instances[: len(common)] == common
