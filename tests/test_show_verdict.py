@@ -1,7 +1,9 @@
+import json
 import re
 from dataclasses import fields, replace
 from itertools import product
 
+import numpy as np
 import pytest
 import show_records as records
 
@@ -151,6 +153,35 @@ def test_a_validation_has_no_training_runs() -> None:
     said = verdict.block(sample)
     assert "test instances" in said.title
     assert "training" not in " ".join((said.title, said.training))
+
+
+def test_training_differs_from_the_test() -> None:
+    """What training made the winner look like would be what the test found."""
+    sample = records.samples()["tests"]
+    assert sample.same is not None
+    runs = sample.log.runs.select(configurations=[sample.winner, str(sample.default)])
+    ours, theirs = np.nanmean(runs.charged, axis=2)
+    assert sample.same.training_difference == pytest.approx(np.nanmean(ours - theirs))
+    seen = replace(sample, same=replace(sample.same, training_difference=-12.3))
+    assert "−12.3" in verdict.block(seen).training
+
+
+def test_costs_stand_beside_their_names() -> None:
+    """The costs of NEW and OLD would be swapped in the comparison."""
+    rows = dict(verdict.block(records.proven("better"), ("NEW", "OLD")).rows)
+    assert rows["NEW (4)"].startswith("4.52")
+    assert rows["OLD (0)"].startswith("5.22")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_says_what_the_screen_says(name: str) -> None:
+    """A program would have to make up its own verdict from numbers."""
+    sample = records.samples()[name]
+    said, written = verdict.block(sample), sample.to_dict()["verdict"]
+    assert json.loads(json.dumps(written))["headline"] == said.headline
+    assert (written["badge"], written["second"], written["rows"]) == (
+        said.badge, said.second, said.rows,
+    )  # fmt: skip
 
 
 def test_training_instances_are_called_so() -> None:

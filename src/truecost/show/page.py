@@ -63,7 +63,7 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
     )  # fmt: skip
     # Beside the answer, where the answer depends on it.
     condition = visible(assessment.condition or "") if assessment.grade == "better" else ""
-    environment.filters["prose"] = _prose
+    environment.filters |= {"prose": _prose, "held": unbroken}
     return environment.get_template("page.html.j2").render(
         title=title or sections.title(assessment),
         size=sections.size(assessment.log),
