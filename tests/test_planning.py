@@ -129,6 +129,8 @@ def test_wins_margins_and_families() -> None:
     log = Log(runs=matrix(costs, families=labels), default="d", adaptive=False)
     assert plan(log, Question(primary="wins")).needs[0].quantity == "wins"
     assert plan(log, Question(margin="5%")).needs[0].quantity == "margin"
+    narrow = Log(runs=matrix(97 + costs / 4, low=97, high=100), default="d", adaptive=False)
+    assert plan(narrow, Question(margin="5%")).needs[0].units == 1
     families = plan(log, Question(sampled="family"))
     assert families.unit == "family"
     one = matrix(np.random.default_rng(1).gamma(2, 1, (2, 1, 30)).clip(0, 10))

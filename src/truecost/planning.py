@@ -313,7 +313,8 @@ def _pairs(runs: CostMatrix, question: Question, winner: str, default: str) -> l
 
 def _needs(pair: _Paired, pilot: Pilot, question: Question) -> list[Need]:
     numbers, penalty, cost = pair
-    values, above = numbers.values, numbers.deciding_number or 0.5
+    values, above = numbers.values, numbers.deciding_number
+    assert above is not None  # noqa: S101 - comparisons have one
     if numbers.quantity == "difference":  # winner − default: small is good
         values, above = 1 - values, 1 - above
 
@@ -354,6 +355,8 @@ def instances_needed(
     """
     if values.size == 0 or not values.mean() > above:
         return None
+    if above <= 0:  # a margin that costs in this range cannot miss
+        return 1
     seed = int(generator(rng).integers(2**62))
 
     def enough(n: int) -> bool:
