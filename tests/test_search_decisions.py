@@ -75,6 +75,19 @@ def test_the_best_is_found(workers: int) -> None:
     assert values["c"] == "y"
     assert abs(float(str(values["a"])) - 0.2) < 0.2
     assert len(simulation.made) > 560
+    assert {"random", "model", "neighbour"} < set(simulation.search.tried.origins)
+
+
+def test_winners_of_heats_at_once_have_to_meet() -> None:
+    """Of two heats that ran at once, the one that ended later would make its winner the incumbent."""
+    heats = [
+        data["kind"]
+        for seed in range(4)
+        for kind, data in Simulation(workers=16, seed=seed).run(600).events
+        if kind == "heat"
+    ]
+    assert heats.count("duel") > 2
+    assert heats.count("final") == 4
 
 
 def test_a_small_space_is_tried_out() -> None:

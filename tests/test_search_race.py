@@ -196,7 +196,7 @@ def test_caps_cost_nobody_its_place(contenders: int, level: int, wealth: float, 
 # ---- who wins ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("had", "level", "fewer"), [(60, 4, 1), (1, 12, 0)])
+@pytest.mark.parametrize(("had", "level", "fewer"), [(60, 4, 1), (60, 8, 1), (1, 12, 0)])
 def test_nobody_replaces_the_incumbent_on_fewer_runs(had: int, level: int, fewer: int) -> None:
     """Somebody who was lucky in four runs would replace an incumbent that has sixty, or one bad run
     end the default.
