@@ -116,7 +116,7 @@ def reproduce(
     tables = _fill(folder / "data", jobs, splits, progress)
     judged = claims.judge(tables.get("exact"), _estimators(tables), _sweeps(tables))
     drawn = _draw(tables, folder / "figures", log.cost_unit or "cost")
-    name = Path(log.path or (source if isinstance(source, str) else "a matrix")).name
+    name = Path(log.path or "a matrix").name
     head = f"# The paper's experiments on {name}\n\n{_about(log, splits, seed)}"
     with whole_file(folder / "report.md") as file:
         file.write(_report(head, tables, judged, drawn).encode())
