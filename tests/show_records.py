@@ -227,5 +227,5 @@ def samples() -> dict[str, Assessment]:
             test=times(seed=3).replace(instances=[f"new-{k}" for k in range(50)]),
         ),
         "hostile names": judged(renamed(), default=f"{HOSTILE}0", path=f"{HOSTILE}.csv",
-                                cost_unit=HOSTILE),
+                                cost_unit=HOSTILE, caveats=(Caveat("file", HOSTILE),)),
     }  # fmt: skip
