@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from truecost.campaigns.budget import Budget
-from truecost.campaigns.configure import configure, share_of
+from truecost.campaigns.configure import configure
+from truecost.campaigns.testing import share_of
 from truecost.campaigns.validate import validate
 from truecost.errors import InputError
 from truecost.journal.journal import Event, Journal
@@ -285,6 +286,14 @@ def test_a_single_instance_is_not_split(tmp_path: Path) -> None:
     assert result.test_runs == 0
     assert result.runs <= 40
     assert result.assessment.grade == "not testable"
+    # `validate` tests its winner on others, and the search may go on.
+    new = tools.new_instances(tmp_path, 30)
+    tested = validate(tmp_path / "c.db", scenario, instances=new, pool=tools.Pool(work))
+    assert tested.assessment.grade == "better"
+    assert tested.assessment.statements[0].delta == pytest.approx(0.045)
+    again = configure(scenario, tmp_path / "c.db", budget=40, pool=tools.Pool(work))
+    assert again.assessment.log.runs.instances == (scenario.instances[0].name,)
+    assert again.test_runs == tested.runs
 
 
 def test_families_are_held_out_whole(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_printed_commands_run(run: Run, tmp_path: Path) -> None:
         printed += [line.strip() for line in steps.splitlines() if "truecost " in line]
     assert printed
     for line in printed:
-        ended = run(*shlex.split(line)[1:], cwd=tmp_path)
+        ended = run(*shlex.split(line, comments=True)[1:], cwd=tmp_path)
         assert ended.returncode in (0, 1), (line, ended.stderr)
 
 

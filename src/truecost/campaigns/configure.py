@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -28,11 +27,12 @@ from truecost.campaigns.testing import (
     planned_units,
     recorded_instances,
     run_test,
+    share_of,
     units_of,
 )
 from truecost.errors import InputError, check_choice, counted
 from truecost.journal.journal import FAMILY
-from truecost.journal.logs import BUDGET, MORE, SEARCH, SEARCHED, TEST, test_plan
+from truecost.journal.logs import BUDGET, MORE, SEARCH, SEARCHED, TEST, test_plan, tested_on
 from truecost.judge.question import Question
 from truecost.matrix.log import Log, Plan, Step
 from truecost.running.scenario import Scenario
@@ -46,8 +46,6 @@ RUNS = 5
 HELD_OUT, KEPT = 3, 0.2
 # Configurations that are tried first from a log.
 STARTED = 5
-# The shares of δ: of the first test, and of all further ones together.
-FIRST, FURTHER = 0.9, 0.1
 
 
 def configure(
@@ -138,8 +136,7 @@ def _configured(
     training = [named[name] for name in begun["training"]]
     held_out = [named[name] for name in begun["held_out"]]
     book.enter(instances=[*training, *held_out])
-    added = [event.data["instances"] for event in book.events(MORE)]
-    campaign.hold_out([*begun["held_out"], *chain(*added)])
+    campaign.hold_out([*begun["held_out"], *tested_on(book)])
     _announce(campaign, budget, len(training), len(held_out))
     result = _searched(campaign)
     if result is None:
@@ -305,11 +302,6 @@ def _planned(held_out: Sequence[Instance], sampled: str, purse: Purse) -> int:
         return planned_units(held_out, sampled, 2, purse)
     except InputError:  # a budget too small for a single unit: the test waits for more
         return 1
-
-
-def share_of(tests: int) -> float:
-    """The share of δ of the next test, after so many."""
-    return FIRST if tests == 0 else FURTHER / 2**tests
 
 
 def _result(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Limits are planned for at most this many units if the budget is a time; more may follow.
 PLANNED = 100
+# The shares of δ in a search: of its first test, and of all further ones together.
+FIRST, FURTHER = 0.9, 0.1
 # A forecast after every tenth part of the units so far.
 OFTEN = 10
 
@@ -43,6 +45,11 @@ class Terms:
     def units(self) -> list[list[int]]:
         """The places of the instances of each unit, in order."""
         return units_of(self.instances, self.plan.sampled)
+
+
+def share_of(tests: int) -> float:
+    """The share of δ of the next test of a search, after so many."""
+    return FIRST if tests == 0 else FURTHER / 2**tests
 
 
 def draw_order(instances: Sequence[Instance], sampled: str, seed: Sequence[int]) -> list[Instance]:

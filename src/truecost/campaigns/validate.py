@@ -8,7 +8,6 @@ instances: used instances are never tested again with new δ.
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -35,10 +34,11 @@ from truecost.campaigns.testing import (
     recorded_contestants,
     recorded_instances,
     run_test,
+    share_of,
 )
 from truecost.errors import InputError, check_choice
 from truecost.journal.journal import Journal
-from truecost.journal.logs import MORE, SEARCH, TEST, store_log, test_plan
+from truecost.journal.logs import MORE, SEARCH, SEARCHED, TEST, store_log, test_plan, tested_on
 from truecost.journal.store import is_journal
 from truecost.judge.question import Question
 from truecost.matrix.log import Log, Plan
@@ -116,13 +116,15 @@ def validate(
     if own is not None and kind != "gather":
         _refuse_other_terms(own, journal, configuration, question)
         with Journal.read(own) as recorded:
-            settings, tests = recorded.settings(), recorded.events(TEST)
-        if not tests:
-            raise InputError(
-                f"{own}: nothing was tested in this journal yet. Rerun the command that made it."
-            )
+            settings = recorded.settings()
+            untested = None if recorded.events(TEST) else _untested(recorded)
+        names = ("primary", "margin", "sampled", "delta")
+        question = Question(**{name: settings[name] for name in names})
         settings["metric"] = read.metric.model_dump(mode="json")
         with Campaign(read, own, kind, settings, **execution) as campaign:
+            if untested is not None:
+                contestants = contestants_of(read, [untested], [], None)
+                _begin(campaign, contestants, [untested], question, instances, asked)
             return _continued(campaign, instances, asked, complete)
     logs = _logs(source)
     check_range(read.metric, primary, margin)
@@ -166,12 +168,13 @@ def _begin(
         order=tuple(instance.name for instance in order),
         planned=planned_units(order, sampled, width, purse),
         candidates=tuple(candidate.name for candidate in contestants.candidates),
+        share=1.0 if book.kind == "validate" else share_of(0),
         delta=question.delta,
         primary=question.primary,
         margin=question.margin,
         sampled=sampled,
     )
-    if len(logs) == 1:
+    if len(logs) == 1 and book.kind == "validate":
         store_log(book, _with_metric(logs[0], scenario))
     terms = Terms(contestants=contestants, instances=order, plan=plan)
     begin_test(campaign, terms, used=used, pattern=wanted if isinstance(wanted, str) else None)
@@ -196,8 +199,8 @@ def _continued(
     if new:
         pattern = wanted if isinstance(wanted, str) else None
         instances = (*known, *add_instances(campaign, new, plan.sampled, pattern))
-    searched = [event.data["held_out"] for event in book.events(SEARCH)]
-    campaign.hold_out([*chain(*searched), *(instance.name for instance in instances)])
+    held_out = [name for event in book.events(SEARCH) for name in event.data["held_out"]]
+    campaign.hold_out([*held_out, *tested_on(book)])
     # The recorded budgets of a search are not those of its test.
     earlier = campaign.budgets() if book.kind == "validate" and not complete else []
     if asked is not None and book.kind == "validate":
@@ -272,6 +275,17 @@ def _own_journal(source: Source) -> "tuple[Path | None, Kind]":
         return None, "gather"
     with Journal.read(path) as journal:
         return path, journal.kind
+
+
+def _untested(journal: Journal) -> Log:
+    """The log of a search that held out nothing, since it had a single instance."""
+    searches = [event.data for event in journal.events(SEARCH)]
+    if not searches or searches[-1]["held_out"] or not journal.events(SEARCHED):
+        raise InputError(
+            f"{journal.path}: nothing was tested in this journal yet. Rerun the command that made "
+            "it."
+        )
+    return journal.log()
 
 
 def _refuse_other_terms(

@@ -90,8 +90,7 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     begun = next((event.data for event in journal.events(SEARCH)), None)
     if begun is None:
         raise InputError(f"{journal.path}: no runs yet.")
-    held_out = set(begun["held_out"])
-    held_out |= {name for event in journal.events(MORE) for name in event.data["instances"]}
+    held_out = {*begun["held_out"], *tested_on(journal)}
     training = [name for name in table.instances if name not in held_out]
     searched = journal.events(SEARCHED)
     last: dict[str, Any] = searched[-1].data if searched else {}
@@ -142,6 +141,12 @@ def _validated(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
         return replace(origin, parameters={**origin.parameters, **parameters}, **common)
     # Without a log nothing was trained on: the only runs are those of the test.
     return Log(runs=test, tool="truecost validate", parameters=parameters, **common)
+
+
+def tested_on(journal: "Journal") -> set[str]:
+    """The instances of all tests of a journal."""
+    first = {name for event in journal.events(TEST) for name in event.data["order"]}
+    return first | {name for event in journal.events(MORE) for name in event.data["instances"]}
 
 
 def test_plan(journal: "Journal", data: Mapping[str, Any]) -> Plan:

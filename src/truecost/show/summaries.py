@@ -77,10 +77,10 @@ STOPPED: Final = {
 }
 
 
-def _tested(stop: "Stop", runs: int) -> str:
+def _tested(stop: "Stop", runs: int, option: str = "--instances") -> str:
     done = f"{counted(stop.units, 'unit')} tested in {counted(runs, 'run')}. {STOPPED[stop.why]}"
     if stop.decided is None:
-        more = {"instances": " More instances continue this test: --instances.",
+        more = {"instances": f" More instances continue this test: {option}.",
                 "budget": " A larger budget continues this test."}  # fmt: skip
         return done + more.get(stop.why, "")
     return done if stop.decided == stop.units else f"{done} It took {stop.decided} of them."
@@ -120,7 +120,9 @@ def search_summary(configured: "Configured") -> str:
     if configured.reason:
         lines.append(f"Search finished: {visible(configured.reason)}.")
     if configured.stop is not None:
-        lines.append(f"Test: {_tested(configured.stop, configured.test_runs)}")
+        lines.append(
+            f"Test: {_tested(configured.stop, configured.test_runs, 'validate --instances')}"
+        )
     chosen = configured.recommended
     if chosen is not None:
         side = "default" if chosen == configured.default else "winner"
