@@ -74,7 +74,8 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     if same is not None and same.source == "test" and log.runs is not log.test:
         same = _with_training(same, log)
     grade = _grade(statements, same)
-    if grade in ("better", "worse", "no relevant difference"):
+    stopped = any(caveat.code == "given-up" for caveat in caveats)
+    if stopped or grade in ("better", "worse", "no relevant difference"):
         # A test that stops since it is decided leaves nothing undone.
         caveats = [caveat for caveat in caveats if caveat.code != "unfinished"]
     best = _best_set(evidence, question)
