@@ -86,8 +86,11 @@ def bounds(
     ax, rows = _panel(table, kind, ax)
     for column, (label, colour, dash) in BOUNDS.items():
         ax.plot(rows[kind], rows[column], color=colour, linestyle=dash, label=label)
-    if kind != "m" and table["uniform_q"].min() > 0:
+    logarithmic = kind != "m" and table["uniform_q"].min() > 0
+    if logarithmic:
         ax.set_yscale("log")
+    # Room for the legend.
+    ax.set_ylim(top=ax.get_ylim()[1] * (20 if logarithmic else 1.4))
     return _labelled(ax, SWEPT[kind], f"error ({unit})")
 
 
