@@ -128,9 +128,10 @@ def check_target(target: Target, folder: Path, columns: Collection[str]) -> None
         raise InputError("target has style and builder. Remove one of the two.")
     if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
         known = ", ".join(map(repr, STYLES))
-        template = re.sub(r"\b(name|value)\b", r"{\1}", target.style)
-        hint = f'"{template}"' if "{value}" in template else "a template with {name} and {value}"
-        raise InputError(f"target.style is {target.style!r:.60}. Use {known} or {hint}.")
+        raise InputError(
+            f"target.style is {target.style!r:.60}. Use {known} or a template with {{name}} and "
+            "{value}, such as '-P:{name}={value}'."
+        )
     for name, text in target.environment.items():
         if not name or "=" in name or "\0" in name + text:
             raise InputError(

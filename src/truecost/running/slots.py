@@ -63,13 +63,7 @@ class Ended:
 
 
 class Slot:
-    """A place where one run at a time is executed.
-
-    Parameters
-    ----------
-    cores
-        The processors that its processes are pinned to; None for any.
-    """
+    """A place where one run at a time is executed, pinned to these cores, if any."""
 
     def __init__(self, *, cores: Sequence[int] | None = None) -> None:
         if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
