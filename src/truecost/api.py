@@ -144,7 +144,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {**self.assessment.to_dict(), "exit_code": self.exit_code}
+        from truecost.show import verdict
+
+        said = verdict.to_dict(self.assessment, ("NEW", "OLD"))
+        return {**self.assessment.to_dict(), "verdict": said, "exit_code": self.exit_code}
 
 
 def compare(

@@ -41,4 +41,4 @@ def command(
     if json:
         print_json({**assessment.to_dict(), "page": str(path)})
         return
-    print_text(f"{block(assessment).headline}\n{path} has the whole report.")
+    print_text(f"{block(assessment).answer}\n{path} has the whole report.")

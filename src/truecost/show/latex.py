@@ -65,11 +65,11 @@ def sentence(assessment: "Assessment") -> str:
     mean = escape(mean_of(assessment))
     lines = [
         f"{result} (compared on {size} {basis}, {same.runs:,} paired runs).",
-        f"The {mean} differs by {observed}{unit}.",
+        f"The difference in {mean} (tuned minus default) is {observed}{unit}.",
     ]
     if isfinite(difference.lower) and isfinite(difference.upper):
         lines.append(
-            f"On new instances the difference lies between {limits.replace(' to ', ' and ')}{unit} "
+            f"On new instances it lies between {limits.replace(' to ', ' and ')}{unit} "
             f"(betting confidence bounds, each with error probability {delta})."
         )
     if evidence.candidates > 1:

@@ -7,6 +7,7 @@ import numpy as np
 
 from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError, Refusal
+from truecost.judge.costs import known_means
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -37,13 +38,6 @@ class Pairs:
     default_runs: tuple[FloatArray, BoolArray]
 
 
-def means(costs: FloatArray) -> FloatArray:
-    """Return means over the last axis without missing runs; NaN where there is none."""
-    counts = (~np.isnan(costs)).sum(axis=-1)
-    sums = np.nansum(costs, axis=-1)
-    return np.asarray(np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0))
-
-
 def same_matrix(assessment: "Assessment") -> "CostMatrix":
     """Return the runs that the comparison on the same instances is made of."""
     log, evidence, same = assessment.log, assessment.evidence, assessment.same
@@ -62,7 +56,7 @@ def pairs(assessment: "Assessment") -> Pairs | None:
     costs, failed = matrix.charged[places], matrix.failed[places]
     both: BoolArray = np.asarray((~np.isnan(costs)).any(axis=2).all(axis=0))
     costs, failed = costs[:, both], failed[:, both]
-    per_instance = means(costs)
+    per_instance = known_means(costs)
     known = ~np.isnan(costs)
     return Pairs(
         instances=tuple(name for name, keep in zip(matrix.instances, both, strict=True) if keep),

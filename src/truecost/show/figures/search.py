@@ -7,7 +7,7 @@ import numpy as np
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError
-from truecost.show.figures.pairs import means
+from truecost.judge.costs import known_means
 from truecost.show.figures.style import (
     BLUE,
     COSTS,
@@ -161,10 +161,8 @@ def matrix(assessment: "Assessment", ax: "Axes | None" = None, most: int = 500) 
     runs = assessment.log.runs
     places = {name: place for place, name in enumerate(runs.configurations)}
     order = np.asarray([places[row.configuration] for row in assessment.ranking])
-    costs = means(runs.charged[order])
-    counts = (~np.isnan(costs)).sum(axis=0)
-    sums = np.nansum(costs, axis=0)
-    easy = np.argsort(np.where(counts > 0, sums / np.maximum(counts, 1), np.inf), kind="stable")
+    costs = known_means(runs.charged[order])
+    easy = np.argsort(known_means(costs.T), kind="stable")
     costs = _thinned(_thinned(costs[:, easy], most).T, most).T
     ax = axes_of(ax, (SIZE[0], 3.1))
     known = costs[np.isfinite(costs)]
