@@ -1,5 +1,6 @@
 """`truecost configure`: search for a better configuration, and test it on held-out instances."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +35,10 @@ def command(
     budget: Budget = None,
     journal: Journal = None,
     runs: Annotated[
-        int, typer.Option("--runs", help="Most runs of a configuration on an instance.", min=1)
+        int,
+        typer.Option(
+            "--runs", help="At most this many runs of a configuration on an instance.", min=1
+        ),
     ] = 5,
     start: Annotated[
         Path | None,
@@ -92,7 +96,9 @@ def command(
     steps = next_steps(configured.assessment)
     if configured.assessment.grade != "better":
         # The search goes on where it ended, and tests a new winner with its share of δ.
-        larger = replace(configured.budget, amount=2 * configured.budget.amount)
+        # `validate` may have spent more on its test than the search was given.
+        spent = max(configured.budget.amount, configured.spent)
+        larger = replace(configured.budget, amount=2.0 * math.ceil(spent))
         steps = (*steps[:1], typed(larger))
     print_assessment(configured.assessment, everything=all_, steps=steps)
 

@@ -20,7 +20,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Read a log and say what it holds: who has runs, how many, and what was left out.
+    """Read a log and say what it holds: configurations, instances, runs, and what was left out.
 
     With --out the runs are written as a table, what is known about them as NAME.csv.json beside it,
     and test runs as NAME-test.csv.

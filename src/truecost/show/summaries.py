@@ -77,19 +77,21 @@ STOPPED: Final = {
 }
 
 
-def _tested(stop: "Stop", runs: int, option: str = "--instances") -> str:
-    done = f"{counted(stop.units, 'unit')} tested in {counted(runs, 'run')}. {STOPPED[stop.why]}"
+def _tested(assessment: "Assessment", stop: "Stop", runs: int, option: str = "--instances") -> str:
+    unit = "instance" if assessment.same is None else assessment.same.unit
+    done = f"{counted(stop.units, unit)} tested in {counted(runs, 'run')}. {STOPPED[stop.why]}"
     if stop.decided is None:
         more = {"instances": f" More instances continue this test: {option}.",
                 "budget": " A larger budget continues this test."}  # fmt: skip
         return done + more.get(stop.why, "")
-    return done if stop.decided == stop.units else f"{done} It took {stop.decided} of them."
+    return done if stop.decided == stop.units else f"{done} {stop.decided} were enough."
 
 
 def validation_summary(validated: "Validated") -> str:
     """Return what `validate` did, as lines."""
+    tested = _tested(validated.assessment, validated.stop, validated.runs)
     lines = [
-        f"{visible(validated.scenario)}: {_tested(validated.stop, validated.runs)}",
+        f"{visible(validated.scenario)}: {tested}",
         f"{duration(validated.cpu)} of CPU time, in {visible(str(validated.journal))}",
     ]
     if validated.left_out:
@@ -120,9 +122,8 @@ def search_summary(configured: "Configured") -> str:
     if configured.reason:
         lines.append(f"Search finished: {visible(configured.reason)}.")
     if configured.stop is not None:
-        lines.append(
-            f"Test: {_tested(configured.stop, configured.test_runs, 'validate --instances')}"
-        )
+        done = (configured.assessment, configured.stop, configured.test_runs)
+        lines.append(f"Test: {_tested(*done, option='validate --instances')}")
     chosen = configured.recommended
     if chosen is not None:
         side = "default" if chosen == configured.default else "winner"
