@@ -112,6 +112,9 @@ def test_a_larger_budget_tests_the_new_incumbent(scenario: Scenario, tmp_path: P
     assert [test.data["share"] for test in tests] == [0.9, 0.05]
     assert second.assessment.statements[0].delta == pytest.approx(0.05 * 0.05)
     assert second.assessment.winner == second.incumbent.name
+    # Runs of the first incumbent are not those of the second test.
+    assert second.stop is not None
+    assert 2 * second.stop.units <= second.stop.runs < second.test_runs
     cells = [(run.configuration, run.instance, run.number) for run in rows(tmp_path / "c.db")]
     assert len(cells) == len(set(cells))
 

@@ -23,7 +23,7 @@ def configured(assessment: Assessment, **changes: Any) -> Configured:
         "scenario": "mine", "journal": Path("mine.db"), "assessment": assessment,
         "incumbent": WINNER, "recommended": WINNER, "default": DEFAULT, "origin": "model",
         "configurations": 120, "training_cost": 4.0, "standard_error": 0.1,
-        "reason": "the budget is spent", "stop": Stop(why="budget", units=30), "runs": 5000,
+        "reason": "the budget is spent", "stop": Stop(why="budget", units=30, runs=60), "runs": 5000,
         "test_runs": 60, "censored": 0, "cpu": 7300.0, "spent": 5000.0,
         "budget": Budget(amount=5000, unit="runs"),
     }  # fmt: skip
@@ -76,7 +76,7 @@ def test_an_unproven_winner_is_not_praised(grade: str) -> None:
 def test_every_end_of_a_test_has_a_sentence(why: str) -> None:
     """A validation would end in a traceback after all its runs."""
     validated = Validated(
-        scenario="mine", journal=Path("v.db"), stop=Stop(why=why, units=31), runs=93, cpu=12.0,
+        scenario="mine", journal=Path("v.db"), stop=Stop(why=why, units=31, runs=62), runs=93, cpu=12.0,
         assessments=(records.proven("better"), records.proven("undecided")), spent=93.0,
         budget=Budget(amount=200, unit="runs"), instances=50, left_out=1,
     )  # fmt: skip

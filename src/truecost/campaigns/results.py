@@ -48,12 +48,13 @@ class Stop:
     """Where a test ended for now.
 
     `why`: "decided", "forecast" (the rest has a `chance` of less than 1 % to prove the candidate
-    better), "budget", "instances" (all are run). `units`: how many units are complete; `decided`:
-    how many it took to decide the question, None while it is open.
+    better), "budget", "instances" (all are run). `units`: how many units are complete, in how many
+    `runs`; `decided`: how many it took to decide the question, None while it is open.
     """
 
     why: str
     units: int
+    runs: int
     decided: int | None = None
     chance: float | None = None
 

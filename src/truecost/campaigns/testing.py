@@ -196,6 +196,7 @@ class _Test:
         return Stop(
             why=self.why or self._end,
             units=self._complete,
+            runs=int(np.isfinite(self._costs).sum()),
             decided=self._decided,
             chance=self._chance,
         )

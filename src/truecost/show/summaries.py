@@ -77,9 +77,9 @@ STOPPED: Final = {
 }
 
 
-def _tested(assessment: "Assessment", stop: "Stop", runs: int, option: str = "--instances") -> str:
+def _tested(assessment: "Assessment", stop: "Stop", option: str = "--instances") -> str:
     unit = "instance" if assessment.same is None else assessment.same.unit
-    done = f"{counted(stop.units, unit)} tested in {counted(runs, 'run')}. {STOPPED[stop.why]}"
+    done = f"{counted(stop.units, unit)} tested in {counted(stop.runs, 'run')}. {STOPPED[stop.why]}"
     if stop.decided is None:
         more = {"instances": f" More instances continue this test: {option}.",
                 "budget": " A larger budget continues this test."}  # fmt: skip
@@ -89,7 +89,7 @@ def _tested(assessment: "Assessment", stop: "Stop", runs: int, option: str = "--
 
 def validation_summary(validated: "Validated") -> str:
     """Return what `validate` did, as lines."""
-    tested = _tested(validated.assessment, validated.stop, validated.runs)
+    tested = _tested(validated.assessment, validated.stop)
     lines = [
         f"{visible(validated.scenario)}: {tested}",
         f"{duration(validated.cpu)} of CPU time, in {visible(str(validated.journal))}",
@@ -122,8 +122,8 @@ def search_summary(configured: "Configured") -> str:
     if configured.reason:
         lines.append(f"Search finished: {visible(configured.reason)}.")
     if configured.stop is not None:
-        done = (configured.assessment, configured.stop, configured.test_runs)
-        lines.append(f"Test: {_tested(*done, option='validate --instances')}")
+        tested = _tested(configured.assessment, configured.stop, "validate --instances")
+        lines.append(f"Test: {tested}")
     chosen = configured.recommended
     if chosen is not None:
         side = "default" if chosen == configured.default else "winner"
