@@ -271,8 +271,7 @@ def _test(
     book, purse = campaign.journal, campaign.purse(budget, campaign.test, trained)
     contestants = Contestants(candidates=(incumbent,), default=default, names={})
     tests = [event.data for event in book.events(TEST)]
-    mine = [data for data in tests if data["candidates"] == [incumbent.name]]
-    if not mine:
+    if all(data["candidates"] != [incumbent.name] for data in tests):
         sampled: Any = question.sampled
         plan = Plan(
             order=tuple(instance.name for instance in held_out),
@@ -287,8 +286,8 @@ def _test(
         terms = Terms(contestants=contestants, instances=tuple(held_out), plan=plan)
         # Also those without a run yet: the search will use them.
         begin_test(campaign, terms, used={one.name: one.extras.get(FAMILY) for one in training})
-        return run_test(campaign, terms, purse)
-    plan = test_plan(book, mine[-1])
+    tests = [event.data for event in book.events(TEST)]
+    plan = test_plan(book, next(data for data in tests if data["candidates"] == [incumbent.name]))
     patterns = [event.data["pattern"] for event in book.events(MORE) if event.data["pattern"]]
     _, named = find_instances(campaign.scenario, None, patterns)
     # Instances that `validate` added and that are not there wait for its next call.
