@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What a command is for, beside it.
 WHY: Final = {
     "plan": "instances needed",
-    "scenario": "to run the solver on new instances",
+    "scenario": "prepares validate",
     "validate": "continues the test",
     "configure": "continues the search",
 }

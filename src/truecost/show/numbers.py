@@ -2,7 +2,9 @@
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from os.path import commonprefix
 
 # The space between a number and its unit, at which no line ends.
 HELD = "\u00a0"
@@ -105,6 +107,14 @@ def short(name: str, room: int = 40) -> str:
         return name
     last = (room - 1) // 2
     return f"{name[: room - 1 - last]}…{name[-last:]}"
+
+
+def short_names(names: Sequence[str], room: int) -> list[str]:
+    """Cut long names, first the ending that all of them share."""
+    if max(map(len, names), default=0) > room:
+        shared = len(commonprefix([name[::-1] for name in names]))  # noqa: RUF071 - by letters
+        names = [name[: len(name) - shared] or name for name in names]
+    return [short(name, room) for name in names]
 
 
 def is_hash(name: str) -> bool:

@@ -20,7 +20,7 @@ from truecost.show.figures.style import (
     log_if_wide,
     plain_ticks,
 )
-from truecost.show.numbers import number, short, signed
+from truecost.show.numbers import number, short_names, signed
 from truecost.show.verdict import is_time, mean_of
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None, most: int = 9) 
     first, others = order[:most], order[most:]
     one_folder = len({name.rpartition("/")[0] for name in both.instances}) == 1
     instances = [name.rpartition("/")[2] if one_folder else name for name in both.instances]
-    names = [short(instances[place], 22) for place in first]
+    names = short_names([instances[place] for place in first], 22)
     values = [float(parts[place]) for place in first]
     if len(others):
         names.append(f"{len(others):,} others")

@@ -22,7 +22,7 @@ from truecost.show.figures.style import (
     log_if_wide,
     plain_ticks,
 )
-from truecost.show.numbers import label, number, short
+from truecost.show.numbers import label, number, short_names
 from truecost.show.verdict import is_time, mean_of, unit_of
 
 if TYPE_CHECKING:
@@ -125,12 +125,13 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 15) 
         if places:
             ax.scatter([rows[place].cost for place in places], places, s=30,
                        label=what or None, **look)  # type: ignore[arg-type]  # fmt: skip
+    titles = short_names([label(row.configuration) for row in rows], 18)
     roles = {assessment.winner: "winner ", assessment.default: "default "}
     ax.set_yticks(
         range(len(rows)),
         [
-            f"{roles.get(row.configuration, '')}{short(label(row.configuration), 18)}"
-            for row in rows
+            f"{roles.get(row.configuration, '')}{name}"
+            for row, name in zip(rows, titles, strict=True)
         ],
         parse_math=False,
     )
