@@ -104,4 +104,3 @@ def test_long_names_stay_apart() -> None:
     """Rows of a figure would have the same label where names share a long ending."""
     names = [f"{name}-sc2020-default" for name in ("kissat", "cadical", "lingeling")]
     assert numbers.short_names(names, 12) == ["kissat", "cadical", "lingeling"]
-    assert numbers.short_names(["same"] * 2, 3) == ["s…e"] * 2
