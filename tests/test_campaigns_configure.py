@@ -384,3 +384,18 @@ def test_an_undecided_search_says_how_to_go_on(
     left = first.test_runs < 2 * 8
     step = next_steps(first.assessment)[0].split()
     assert step[1] == ("validate" if left else "plan")
+
+
+@pytest.mark.parametrize(("gain", "recommends"), [(0.0, False), (0.01, False), (1.0, True)])
+def test_the_default_is_kept_where_the_gain_may_be_noise(gain: float, recommends: bool) -> None:
+    """A search would recommend what is a little better on the held-out instances by luck."""
+    from truecost.campaigns.configure import _gains
+    from truecost.judge.assess import assess
+    from truecost.matrix import CostMatrix, Log
+
+    noise = np.random.default_rng(1).normal(0, 1, 20)
+    costs = np.array([5 + noise - noise.mean() - gain, np.full(20, 5.0)])[:, :, np.newaxis]
+    test = CostMatrix(costs, ["new", "default"], [f"t{k}" for k in range(20)], 0, 20)
+    training = CostMatrix([[1.0], [2.0]], ["new", "default"], ["i"], 0, 20)
+    log = Log(runs=training, test=test, incumbent="new", default="default", adaptive=True)
+    assert _gains(assess(log)) is recommends

@@ -108,7 +108,10 @@ USE: Final = {
     ("winner", True): "Use the winner:",
     ("winner", False): "Use the winner; it costs less on new instances so far, which may be luck:",
     ("default", True): "Keep the default:",
-    ("default", False): "Keep the default; the winner costs no less on new instances:",
+    (
+        "default",
+        False,
+    ): "Keep the default; on new instances the winner is not better by more than noise:",
 }
 
 
