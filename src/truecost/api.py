@@ -59,7 +59,7 @@ def audit(runs: Any, **options: Any) -> Assessment:
     Examples
     --------
     >>> tc.audit("kissat").grade
-    'undecided'
+    'probably better'
     """
     log, question = _asked(runs, options)
     return assess(log, question)
@@ -96,7 +96,7 @@ def report(
     Examples
     --------
     >>> tc.report("kissat", "kissat.html").winner
-    '11'
+    '0fa88eb8a1'
     """
     from truecost.matrix.files import whole_file
     from truecost.show.page import page
@@ -178,7 +178,7 @@ def compare(
 
     Examples
     --------
-    >>> tc.compare("kissat:default", "kissat:11").exit_code
+    >>> tc.compare("kissat:default", "kissat:0fa88eb8a1").exit_code
     0
     """
     from truecost.matrix.pairing import pair_logs

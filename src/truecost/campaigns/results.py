@@ -102,10 +102,11 @@ class Validated:
 class Configured:
     """What `configure` found.
 
-    `recommended` is the default unless the incumbent is better on new instances by more than noise;
-    `origin` is where the incumbent came from; `training_cost` is its mean on training instances,
-    too good as a rule, with a `standard_error`; `reason` is why the search ended, `stop` how the
-    test did (None: there was none). `test_runs` are on held-out instances; `censored` runs were stopped at a cap.
+    `recommended` is the default unless the incumbent is better on new instances by more than
+    noise; `origin` is where the incumbent came from; `training_cost` is its mean on training
+    instances, too good as a rule, with a `standard_error`; `reason` is why the search ended,
+    `stop` how the test did (None: there was none). `test_runs` are on held-out instances;
+    `censored` runs were stopped at a cap.
     """
 
     scenario: str
