@@ -11,9 +11,14 @@ Fixed before the first of them was run, and not changed since:
 The journals become the examples NAME-tuned.
 """
 
+import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
+
+from truecost.journal.journal import Journal
+from truecost.matrix.files import metadata_path
 
 BUDGET = "600runs"
 SCENARIOS = {
@@ -40,6 +45,23 @@ def main() -> None:
             code = subprocess.run([Path(sys.executable).with_name("truecost"), *words]).returncode
             if code not in (0, 1):
                 sys.exit(code)
+        describe(folder / f"{name}-tuned.csv.gz", Path(journal), Path(file))
+
+
+def describe(table: Path, journal: Path, scenario: Path) -> None:
+    """Say in the metadata of an example how its runs were made."""
+    path = metadata_path(table)
+    data = json.loads(path.read_text())
+    with Journal.read(journal) as book:
+        machines = [asdict(machine) for machine in book.machines()]
+    for machine in machines:
+        machine.pop("host")
+    data["about"] = {
+        "scenario": scenario.read_text(),
+        "recorded": f"truecost configure --budget {BUDGET}, then truecost validate --complete",
+        "machines": machines,
+    }
+    path.write_text(json.dumps(data))
 
 
 if __name__ == "__main__":

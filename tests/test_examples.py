@@ -18,7 +18,8 @@ SIZES = {
 
 def test_all_examples_are_there() -> None:
     """An example would be missing from the package, or be there without being named."""
-    assert example_names() == sorted(SIZES)
+    tuned = [f"{name}-tuned" for name in ("clasp", "kissat", "lkh")]
+    assert example_names() == sorted([*SIZES, *tuned])
     with pytest.raises(InputError, match="Did you mean 'kissat'"):
         load_example("kisat")
 
@@ -43,3 +44,17 @@ def test_examples_are_complete(name: str) -> None:
     assert about["runs"] == runs.costs.size
     assert "[target]" in about["scenario"]
     assert about["limits"]["cutoff"] == runs.cutoff
+
+
+@pytest.mark.parametrize("name", ["clasp-tuned", "kissat-tuned", "lkh-tuned"])
+def test_tuned_examples_are_searches_with_a_test(name: str) -> None:
+    """The demo would judge a search by its training runs, or without saying how it was made."""
+    log = example_log(name)
+    assert log.adaptive is True
+    assert log.test is not None
+    assert log.test.configurations == (log.default, log.incumbent)
+    assert log.test.counts().sum() == 100
+    assert not set(log.test.instances) & set(log.runs.instances)
+    about = describe_example(name)
+    assert "600runs" in about["recorded"]
+    assert "[target]" in about["scenario"]

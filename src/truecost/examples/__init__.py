@@ -1,4 +1,7 @@
-"""Recorded runs of real solvers: random configurations, the default first.
+"""Recorded runs of real solvers: the default and random configurations, and three searches.
+
+NAME-tuned is a search of `truecost configure` with its test; `bench/demo.py` says how the three
+were fixed before they were run. The others are lists of random configurations.
 
 Each is a table in truecost's own format. The metadata beside it says how the runs were made: the
 scenario, the solver's version, the machine, the limits.
@@ -17,7 +20,7 @@ _FOLDER = Path(__file__).parent
 
 def example_names() -> list[str]:
     """The names of the examples."""
-    return sorted(path.name.removesuffix(".csv.gz") for path in _FOLDER.glob("*.csv.gz"))
+    return sorted(path.name.removesuffix(".csv.json") for path in _FOLDER.glob("*.csv.json"))
 
 
 def example_path(name: str) -> Path:
@@ -37,7 +40,8 @@ def load_example(name: str) -> CostMatrix:
     ----------
     name
         "kissat", "lkh" and "clasp" have 50 configurations × 50 instances × 5 runs, "kissat-large"
-        150 × 200 × 5, "clasp-large" 500 × 120 × 5. Costs are PAR10 in seconds.
+        150 × 200 × 5, "clasp-large" 500 × 120 × 5; "kissat-tuned", "lkh-tuned" and "clasp-tuned"
+        are searches. Costs are PAR10 in seconds.
 
     Examples
     --------
