@@ -214,6 +214,8 @@ def test_what_is_left_is_announced(scenario: Scenario, tmp_path: Path) -> None:
     assert "24 runs" in lines[0]
     assert "48 runs, 24 of them" in lines[1]
     assert ["At most" in line for line in lines] == [True, True, False]
+    # The limit that makes it so much, to be lowered.
+    assert "if every run takes" in lines[0]
 
 
 def test_progress_counts_earlier_runs(scenario: Scenario, tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ def test_fields_of_records_are_options_once() -> None:
         ("reproduce", "missing.csv"),
         ("import", "missing.csv"),
         ("import", "kissat", "--columns", "cost"),
+        ("import", "kissat", "-o", "missing/runs.csv"),
         ("nothing",),
     ],
     ids=" ".join,
@@ -207,6 +208,24 @@ def test_markdown_has_the_verdict(run: Run) -> None:
     ended = run("compare", "kissat:default", "kissat:0fa88eb8a1", "--markdown")
     assert ended.returncode == 0
     assert "|" in ended.stdout
+
+
+def test_messages_of_common_mistakes_say_what_to_type(run: Run, tmp_path: Path) -> None:
+    """A newcomer would not find out what was wrong with the command."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("1\n")
+    mistakes = {
+        # The shell has replaced the pattern of --instances by its files.
+        ("validate", "kissat", "--instances", "a.txt", "b.txt"): "in quotes",
+        ("validate", "kissat"): "from-log",
+        ("compare", "kissat:default", "kissat:zzz"): "It has",
+        ("audit", "kissat", "--basis", "fixed"): "'fixed before'",
+        ("import", "kissat", "-o", "missing/runs.csv"): "Check the path.",
+    }
+    for words, way_out in mistakes.items():
+        ended = run(*words, cwd=tmp_path)
+        assert ended.returncode == 2, words
+        assert way_out in ended.stderr, words
 
 
 def test_printed_commands_run(run: Run, tmp_path: Path) -> None:

@@ -284,6 +284,8 @@ def test_which_enqueued_trial_is_the_default() -> None:
     assert log.default is None
     assert "default" in codes(log)
     assert load(study, default="1").default == "1"
+    # A user who has named it would be told to name it.
+    assert "default" not in codes(load(study, default="1"))
 
 
 def test_a_storage_that_is_being_written(tmp_path: Path) -> None:

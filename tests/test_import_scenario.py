@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import rwriter as r
+from commands import Run
 from imports import DATA, load, write
 
 from truecost.errors import InputError
@@ -38,6 +39,19 @@ def test_a_log_of_irace_becomes_a_scenario(runner: Path, tmp_path: Path) -> None
     ).read_text()
     for name in log.runs.configurations:
         assert scenario.space.configuration(log.parameters[name]).values
+
+
+def test_what_is_to_be_written_before_it_runs_is_said(
+    runner: Path, tmp_path: Path, run: Run
+) -> None:
+    """The command that is printed next would be refused."""
+    words = ["scenario", "from-log", str(runner), "-o"]
+    unknown = run(*words, str(tmp_path / "a")).stdout
+    assert "low and high" in unknown
+    assert (
+        "low and high" not in run(*words, str(tmp_path / "b"), "--low", "0", "--high", "50").stdout
+    )
+    assert "No default" not in unknown
 
 
 def test_what_is_there_stays(runner: Path, tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ def test_a_default_off_the_list_is_a_rival_of_all() -> None:
 
 def test_tuned_logs_are_refused() -> None:
     """The runs that a configurator tuned on would prove its winner better."""
+    # No scenario is written from a study.
+    assert "compare" in refusal(log(adaptive=True, tool="Optuna")).way_out
     found = refusal(log(adaptive=True, tool="SMAC3 2.4"))
     assert found.reason.startswith("SMAC3 tuned")
     assert "validate" in found.way_out

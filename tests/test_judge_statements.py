@@ -286,16 +286,18 @@ def test_probably_is_for_the_planned_end() -> None:
     costs = np.array([old, old * rng.normal(0.99, 0.005, 60)])[:, :, np.newaxis]
     runs = CostMatrix(costs, ["old", "new"], names(60), 0, 200)
 
-    def graded(planned: int) -> str:
+    def found(planned: int) -> Assessment:
         plan = Plan(order=runs.instances, planned=planned, candidates=("new",))
         log = Log(
             runs=runs.replace(instances=[f"t{place}" for place in range(60)]),
             test=runs, test_plan=plan, default="old", incumbent="new", adaptive=True,
         )  # fmt: skip
-        return assess(log).grade
+        return assess(log)
 
-    assert graded(60) == "probably better"
-    assert graded(100) == graded(30) == "undecided"
+    assert found(60).grade == "probably better"
+    assert found(100).grade == found(30).grade == "undecided"
+    assert "before all 100" in stated(found(100), "difference").no_approximate
+    assert "beyond the 30" in stated(found(30), "difference").no_approximate
 
 
 # ---- penalties -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 import shlex
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import show_records as records
 from commands import Run
@@ -55,6 +56,17 @@ def test_plan_takes_what_is_printed(run: Run) -> None:
     for step in next_steps(sample):
         done = run(*shlex.split(step)[1:])
         assert done.returncode == 0, done
+
+
+def test_a_range_of_the_test_runs_is_enough_for_a_plan() -> None:
+    """Undecided on instances of a known range, a user would not be told how many more it takes."""
+    given = records.assessment()
+    unknown = given.log.runs.replace(low=-np.inf, high=np.inf, par=None, cutoff=None)
+    log = replace(given.log, runs=unknown, test=None, test_plan=None, plan=None)
+    assert next_steps(replace(given, log=log)) == ()
+    log = replace(log, test=given.log.test or given.log.runs)
+    (step,) = next_steps(replace(given, log=log))
+    assert shlex.split(step)[1] == "plan"
 
 
 def test_tables_in_memory_have_no_command() -> None:

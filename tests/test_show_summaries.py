@@ -83,7 +83,7 @@ def test_every_end_of_a_test_has_a_sentence(why: str) -> None:
     text = summaries.validation_summary(validated)
     assert "31 instances" in text
     assert "1 of 2" in text
-    assert "1 instance." in text
+    assert "1 instance left out" in text
 
 
 def test_an_unfinished_campaign_says_so() -> None:

@@ -61,6 +61,19 @@ def test_a_full_screen_keeps_the_first_caveat() -> None:
     assert "Caveat 8" in terminal.screen(sample, all=True)
 
 
+def test_solved_runs_are_compared_where_runs_fail() -> None:
+    """The first line about a target that reports costs would be that all of its runs ended."""
+    given = records.proven("undecided")
+    solved = records.statement("solved difference", observed=0.0, no_difference=0.0)
+    sample = replace(given, statements=(*given.statements, solved))
+    assert "runs solved" in terminal.screen(sample)
+    runs = given.log.runs.replace(par=None, cutoff=None)
+    costs = replace(sample, log=replace(given.log, runs=runs))
+    assert "runs solved" not in terminal.screen(costs)
+    failed = replace(costs, statements=(*given.statements, replace(solved, observed=0.1)))
+    assert "runs solved" in terminal.screen(failed)
+
+
 def test_colours_only_when_asked() -> None:
     """A file or a pipe would be full of escape sequences; a terminal would have no colour."""
     for name in NAMES:

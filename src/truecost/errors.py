@@ -47,7 +47,8 @@ def check_share(value: float, name: str = "delta") -> None:
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Refuse a value that is none of the choices."""
     if value not in (choices := tuple(choices)):
-        raise InputError(f"{name} cannot be {value!r}. Choose one of {', '.join(choices)}.")
+        words = [repr(word) if " " in word else word for word in choices]
+        raise InputError(f"{name} cannot be {value!r}. Choose one of {', '.join(words)}.")
 
 
 def counted(count: int, noun: str) -> str:

@@ -281,8 +281,10 @@ class Campaign:
         if (tell := self._execution.get("announce")) is None:
             return
         limit = self.scenario.limits.cpu or self.scenario.limits.wall
-        most = f" At most {limit * left / 3600:,.3g} h of one core." if limit and left else ""
-        tell(f"{what}{most}")
+        hours = limit * left / 3600 if limit else 0.0
+        amount = f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
+        most = f" At most {amount} h of one core, if every run takes {limit:,g} s."
+        tell(f"{what}{most if hours else ''}")
 
     @property
     def watched(self) -> bool:

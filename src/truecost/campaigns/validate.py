@@ -109,7 +109,8 @@ def validate(
     if scenario is None:
         raise InputError(
             "validate runs your solver, so it needs to know how: name a scenario, for example "
-            "--scenario scenario.toml."
+            "--scenario scenario.toml. For logs of irace and SMAC3, `truecost scenario from-log` "
+            "writes one."
         )
     read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
     own, kind = _own_journal(source)

@@ -167,7 +167,9 @@ def _run() -> int:
         return _refuse(str(error))
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{path}{error.strerror or error}")
+        absent = isinstance(error, FileNotFoundError | NotADirectoryError)
+        check = " Check the path." if absent else ""
+        return _refuse(f"{path}{error.strerror or error}.{check}")
     except (KeyboardInterrupt, typer.Abort):
         with suppress(OSError):
             sys.stderr.write("truecost: interrupted\n")

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -104,11 +105,19 @@ def from_log(
 
     if (out / "scenario.toml").exists():
         raise InputError(f"{out} has a scenario already. Give another folder.")
-    made = scenario_from_log(runs, api.import_runs(runs, reading), out, instances=instances)
+    log = api.import_runs(runs, reading)
+    made = scenario_from_log(runs, log, out, instances=instances)
     if json:
         print_json({"schema": 2, "scenario": str(made.path), "fill_in": made.fill_in})
         return
     missing = " Fill in [target] and [answer]: the log does not have them." if made.fill_in else ""
+    if log.default is None:
+        missing += " No default is known: write default = {name = value, …} under [space]."
+    if not isfinite(log.runs.width):
+        missing += (
+            " The range of costs is not known: write low and high under [metric], or add "
+            "--primary wins below."
+        )
     words = [runs, *replace(reading, test=None).options_that_differ(), "--scenario", str(made.path)]
     new = "" if instances else " --instances 'NEW/*'"
     print_text(f"Written: {made.path}.{missing}\nNext: truecost validate {shlex.join(words)}{new}")

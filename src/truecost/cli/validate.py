@@ -18,6 +18,7 @@ from truecost.cli.options import (
     with_records,
 )
 from truecost.cli.printing import print_json, print_text
+from truecost.errors import InputError
 from truecost.judge.question import Question
 from truecost.matrix.reading import Reading
 
@@ -70,7 +71,13 @@ def command(
     read = None if scenario is None else read_scenario(scenario, quiet)
     source: Any = logs[0]
     if len(logs) > 1 or not is_journal(source):
-        source = [api.import_runs(log, reading) for log in logs]
+        try:
+            source = [api.import_runs(log, reading) for log in logs]
+        except InputError as error:
+            if len(logs) == 1 or instances is None or not Path(instances).is_file():
+                raise
+            pattern = "Put the pattern of --instances in quotes: --instances 'new/*'."
+            raise InputError(f"{error} {pattern}") from error
         source = source[0] if len(source) == 1 else source
     with execution(
         workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json

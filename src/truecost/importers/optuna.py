@@ -182,6 +182,8 @@ def _log(
     reason = "trial violating a constraint"
     caveats += counts("infeasible", "Cannot win", {reason: infeasible})
     default, notes = _default(finished, names, set(configurations))
+    if reading.default is not None:
+        notes = []  # named already
     steps = _steps(finished, names, costs, place, maximised=maximised)
     return log_of(
         Recorded(

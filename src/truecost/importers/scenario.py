@@ -93,7 +93,7 @@ def _irace(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
         ],
         "space": ['file = "parameters.txt"', *_default(parameters, log)],
         "instances": [_names(log, pattern, [*folders, start, path.parent.resolve(), Path.cwd()])],
-        "limits": [f"wall = {max(limit, 2 * (bound or 0)):g}", *capped],
+        "limits": [_wall(max(limit, 2 * (bound or 0))), *capped],
         "metric": _metric(log, bound),
     }
     text = _scenario(f"{path.name}: what irace was run with.", path.stem, tables)
@@ -173,7 +173,7 @@ def _smac(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
         "# Where the program prints its cost: a regular expression with one group.",
         "value = 'cost: (\\S+)'",
     ]
-    limit = f"wall = {wall if isinstance(wall, int | float) and wall > 0 else DAY:g}"
+    limit = _wall(wall if isinstance(wall, int | float) and wall > 0 else DAY)
     metric = _metric(log, None)
     cutoff, par = log.runs.cutoff, log.runs.par
     if cutoff is not None and par is not None:
@@ -246,12 +246,18 @@ def _metric(log: Log, bound: float | None) -> list[str]:
     if not np.isfinite(matrix.high):
         most = float(np.nanmax(np.abs(matrix.costs))) * FAILED
         lines += [
-            "# The least and the most a run can cost, which the log does not say: add",
-            "# low and high. Without them validate can only compare runs won (--primary wins).",
+            "# Add low and high, the lowest and highest possible cost: the log does not say them.",
+            "# Without them validate can only compare runs won (--primary wins).",
             "# What a run that fails costs:",
             f"failed = {most or 1.0:g}",
         ]
     return ['kind = "value"', *lines]
+
+
+def _wall(seconds: float) -> str:
+    """The limit of a run."""
+    note = "  # seconds per run; the log has no limit, so give yours" if seconds == DAY else ""
+    return f"wall = {seconds:g}{note}"
 
 
 def _words(words: Sequence[str]) -> str:

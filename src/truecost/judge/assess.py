@@ -344,7 +344,7 @@ def _caveats(log: Log, costs: Costs, default: str | None) -> list[Caveat]:
             not bounded,
             "range",
             "What a run can cost is not known, so nothing is guaranteed about means. Give --low "
-            "and --high, the least and the most.",
+            "and --high, the lowest and highest possible cost, or --cutoff for running times.",
         ),
         (
             log.default is not None and default is None,

@@ -39,6 +39,11 @@ UNEVEN: Final = (
 # How people call the folds of a cross-validation.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 VALIDATE: Final = "Run the winner and the default on new instances with `truecost validate`."
+# validate needs a scenario, which nothing writes from a study; tables need none.
+COMPARE: Final = (
+    "Run the winner and the default on new instances, write both as tables, and compare them "
+    "with `truecost compare`."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +191,7 @@ def _unusable(
             )
         return Refusal(
             reason=f"{tool} tuned on these instances, so these runs cannot test its winner.",
-            way_out=VALIDATE,
+            way_out=COMPARE if tool == "Optuna" else VALIDATE,
         )
     if plan is not None and plan.candidates and winner not in (*plan.candidates, log.default):
         return Refusal(

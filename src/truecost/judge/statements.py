@@ -201,10 +201,10 @@ def _within(value: float | None, ends: tuple[float, float] | None) -> int:
 def _approximate(pair: Pair, gaps: FloatArray) -> dict[str, Any]:
     """The approximate interval, for one look or at the planned end."""
     if pair.watched and pair.units != pair.planned:
-        return {
-            "no_approximate": "No approximate interval before all "
-            f"{counted(pair.planned, pair.sampled)} are run."
-        }
+        planned = counted(pair.planned, pair.sampled)
+        beyond = f"No approximate interval: the test went beyond the {planned} planned."
+        before = f"No approximate interval before all {planned} are run."
+        return {"no_approximate": beyond if pair.units > pair.planned else before}
     discordant = None
     if pair.runs.can_fail:
         discordant = quantities.discordant(pair.ours, pair.theirs, pair.families)

@@ -173,9 +173,9 @@ def _picked(log: Log, name: str | None, label: str) -> str:
         return log.default
     if name is not None:
         if name not in everything:
-            raise InputError(
-                f"{label} has no configuration {name!r}.{did_you_mean(name, everything)}"
-            )
+            near = did_you_mean(name, everything) or f" It has {', '.join(everything[:5])}"
+            end = "" if near.endswith("?") else ", …" if len(everything) > 5 else "."
+            raise InputError(f"{label} has no configuration {name!r}.{near}{end}")
         return name
     if len(known) == 1:
         return known[0]

@@ -45,7 +45,8 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     if log.test_plan is not None:  # which says so itself
         asked = replace(asked, configuration=None, sampled=None)
     if assessment.grade != "not testable":
-        known = isfinite(log.runs.width) or question.primary == "wins"
+        judged = log.runs if log.test is None else log.test
+        known = isfinite(judged.width) or question.primary == "wins"
         return (
             (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",) if known else ()
         )

@@ -96,7 +96,7 @@ def validation_summary(validated: "Validated") -> str:
     ]
     if validated.left_out:
         left_out = counted(validated.left_out, "instance")
-        lines.append(f"Left out (in the log, of a family in it, or copies): {left_out}.")
+        lines.append(f"{left_out} left out: the log has them or their family, or they are copies.")
     if (candidates := len(validated.assessments)) > 1:
         better = sum(one.grade == "better" for one in validated.assessments)
         lines.append(f"Proven better than the default: {better} of {candidates} winners.")

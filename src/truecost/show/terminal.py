@@ -76,9 +76,12 @@ def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
 def _also(assessment: "Assessment", table: sections.Table, colour: bool) -> list[str]:
     """Return the statements that the block does not show, one line each."""
     rows = []
+    judged = assessment.log.test or assessment.log.runs
     for one, row in zip(assessment.statements, table.rows, strict=True):
         limited = isfinite(one.lower) or isfinite(one.upper)
         about_winner = one.configuration == assessment.winner
+        if one.quantity == "solved difference" and judged.par is None and one.observed == 0:
+            continue  # every run of a target that reports a cost is solved, as a rule
         if one.quantity in _ALSO and limited and about_winner:
             rows.append((row[0], f"{row[2]}, limits {row[3]}"))
     if not rows:
