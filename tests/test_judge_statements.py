@@ -297,7 +297,7 @@ def test_probably_is_for_the_planned_end() -> None:
     assert found(60).grade == "probably better"
     assert found(100).grade == found(30).grade == "undecided"
     assert "before all 100" in stated(found(100), "difference").no_approximate
-    assert "beyond the 30" in stated(found(30), "difference").no_approximate
+    assert "more than the 30" in stated(found(30), "difference").no_approximate
 
 
 # ---- penalties -----------------------------------------------------------------------------------

@@ -186,7 +186,8 @@ def _smac(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
         metric = ['kind = "par"', f"factor = {par:.12g}"]
     tables = {
         "target": [
-            '# Or a Python function: kind = "python" and function = "target.py:run" instead.',
+            '# Or a Python function: kind = "python" and function = "../target.py:run" instead,',
+            "# with its path from this folder, and no [answer].",
             'kind = "command"',
             f"command = {_words([FILL_IN, '{instance}', '{seed}', '{arguments}'])}",
         ],

@@ -410,7 +410,7 @@ def _evidence_caveats(log: Log, evidence: Evidence, default: str | None) -> list
             (
                 not tested and bool(plan.candidates and later),
                 "later-configurations",
-                f"{counted(len(later), 'configuration')} added after the list was fixed: they have "
+                f"{counted(len(later), 'configuration')} added after the list was fixed: "
                 "estimates, but no guarantees.",
             ),
         ]

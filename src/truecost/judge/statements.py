@@ -202,7 +202,7 @@ def _approximate(pair: Pair, gaps: FloatArray) -> dict[str, Any]:
     """The approximate interval, for one look or at the planned end."""
     if pair.watched and pair.units != pair.planned:
         planned = counted(pair.planned, pair.sampled)
-        beyond = f"No approximate interval: the test went beyond the {planned} planned."
+        beyond = f"No approximate interval: more than the {planned} planned were run."
         before = f"No approximate interval before all {planned} are run."
         return {"no_approximate": beyond if pair.units > pair.planned else before}
     discordant = None
