@@ -135,7 +135,7 @@ def _configured(
     if missing := [name for name in both if name not in named]:
         raise InputError(
             f"{book.path}: instance {missing[0]!r} belongs to this search and is not there. Put it "
-            "back, or name another journal."
+            "back, or name another with --journal."
         )
     training = [named[name] for name in begun["training"]]
     held_out = [named[name] for name in begun["held_out"]]

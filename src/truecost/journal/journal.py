@@ -146,7 +146,8 @@ class Journal:
             self._identify()
             if self.kind != kind:
                 raise InputError(
-                    f"{self.path}: this journal was created by `{self.kind}`. Name another."
+                    f"{self.path}: this journal was created by `{self.kind}`. Name "
+                    "another with --journal."
                 )
         now = question.record(scenario.fingerprint(), settings, self.question)
         current = {
@@ -205,7 +206,7 @@ class Journal:
                 if known.get(instance.name, digest) != digest:
                     raise InputError(
                         f"{self.path}: instance {instance.name!r} has changed since its runs were "
-                        "made. Put the old one back, or name another journal."
+                        "made. Put the old one back, or name another with --journal."
                     )
                 self._connection.execute(
                     "INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)",

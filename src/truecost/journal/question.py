@@ -35,7 +35,7 @@ def refuse_changes(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]
     if before != now:
         raise InputError(
             f"{path}: this journal was begun with other settings: {differences(before, now)}. Put "
-            "that back, or name another journal."
+            "that back, or name another with --journal."
         )
 
 
