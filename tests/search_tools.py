@@ -50,9 +50,13 @@ class Simulation:
             space,
             self.grid,
             workers=workers,
-            record=lambda kind, data: self.events.append((kind, data)),
+            record=self._record,
             **options,
         )
+
+    def _record(self, kind: str, data: dict[str, Any]) -> None:
+        assert len(self.events) < 10_000, "the search decides for ever"
+        self.events.append((kind, data))
 
     def outcome(self, run: Run) -> tuple[float, bool]:
         """The cost of a run, and whether it was stopped at its cap."""

@@ -11,8 +11,9 @@ from truecost.campaigns.budget import Budget, Purse
 from truecost.campaigns.campaign import Campaign
 from truecost.campaigns.search import SearchResult, search
 from truecost.journal.journal import Journal
-from truecost.running.pools import Finished
-from truecost.runs import Status
+from truecost.running.pools import Finished, Task
+from truecost.running.scenario import Scenario
+from truecost.runs import Outcome, Status
 
 
 class Interrupted(tools.Pool):
@@ -31,10 +32,18 @@ class Interrupted(tools.Pool):
 
 
 def run(
-    folder: Path, budget: str, pool: tools.Pool, *, instances: int = 8, **tables: Any
+    folder: Path,
+    budget: str,
+    pool: tools.Pool,
+    *,
+    instances: int = 8,
+    space: str = tools.SPACE,
+    **tables: Any,
 ) -> SearchResult:
     """A search on the first instances of a toy scenario."""
     scenario = tools.scenario(folder, instances=12, **(tools.PAR | tables))
+    (folder / "space.pcs").write_text(space)
+    scenario = Scenario.read(scenario.path)
     with Campaign(scenario, folder / "s.db", "configure", {}, pool=pool) as campaign:
         training = scenario.instances[:instances]
         campaign.journal.enter([scenario.space.default()], training)
@@ -95,6 +104,21 @@ def test_a_budget_of_time_is_the_runs_time(tmp_path: Path) -> None:
         wall = journal.table().wall.sum()
     assert 25 < wall < 42
     assert result.configurations > 20
+
+
+def test_quick_first_runs_do_not_make_one_heat_of_a_budget_of_time(tmp_path: Path) -> None:
+    """A heat would be given more proposals than the whole search has time for, of one run each."""
+    made = 0
+
+    def quick_at_first(task: Task) -> Outcome:
+        nonlocal made
+        made += 1
+        return tools.outcome(0.002) if made <= 32 else tools.better_by_x(task)
+
+    run(tmp_path, "20s", tools.Pool(quick_at_first, workers=8), space="x [0,9] [0]\n")
+    with Journal.read(tmp_path / "s.db") as journal:
+        proposals = [event.data["new"] for event in journal.events("heat")]
+        assert max(proposals) < len(journal.table()) / 2
 
 
 def test_more_instances_and_budget_go_on(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Whole searches on computed costs: budgets, workers, caps, kills."""
 
+import zlib
 from collections import Counter
 from typing import Any
 
@@ -210,3 +211,41 @@ def test_runs_that_could_not_be_made_put_out() -> None:
     simulation = Simulation(cost=cost).run(300)
     assert simulation.search.incumbent.values["c"] != "y"
     assert len(simulation.made) > 280
+
+
+def lottery(configuration: Configuration, instance: int, number: int) -> float:
+    """All configurations are the same, and runs differ."""
+    seed = [zlib.crc32(configuration.name.encode()), instance, number]
+    return round(float(np.random.default_rng(seed).exponential()), 4)
+
+
+@pytest.mark.parametrize("seed", [30, 34, 55])
+def test_an_incumbent_stopped_at_the_cap_of_another_heat_ends_no_search(seed: int) -> None:
+    """A duel would wait for ever for runs that an incumbent no longer makes."""
+    options: dict[str, Any] = {"seed": seed, "workers": 16, "capping": True}
+    simulation = Simulation(cost=lottery, instances=10, runs=2, **options).run(150)
+    check(simulation, 150)
+    assert len(simulation.made) > 140
+
+
+def test_a_cap_counts_in_the_heat_that_set_it() -> None:
+    """A timeout in one heat would put a contender out of another in which it had no cap."""
+    shared = 0
+    for seed in range(12):
+        options: dict[str, Any] = {"seed": seed, "workers": 16, "capping": True}
+        simulation = Simulation(cost=lottery, instances=10, runs=2, **options)
+        search, flying = simulation.search, list[Any]()
+        for made in range(150):
+            while len(flying) < 16 and (run := search.next(150 - made)) is not None:
+                flying.append(run)
+            if not flying:
+                break
+            run = flying.pop(0)
+            cost, stopped = simulation.outcome(run)
+            heats = search._flying[run.place, run.cell]
+            # The solver timed out before its cap, which costs ten times as much.
+            search.take(run, 10 * run.cap if stopped else cost)
+            for heat in heats[1:]:
+                shared += stopped
+                assert not stopped or run.place in heat.contenders
+    assert shared

@@ -160,11 +160,13 @@ class Search:
     def take(self, run: Run, cost: float, *, censored: bool = False) -> None:
         """Take in the cost of a run; `censored`: it was stopped at its cap."""
         self._note(run.place, run.cell, cost, censored=censored)
-        for heat in self._flying.pop((run.place, run.cell)):
+        heats = self._flying.pop((run.place, run.cell))
+        for heat in heats:
             heat.running -= 1
             heat.under_way.discard(run.place)
-            if censored or not cost <= run.cap:
-                heat.drop(run.place)
+        if cost > run.cap:
+            # A timeout may cost more than a cap that did not stop it. The cap was the first heat's.
+            heats[0].drop(run.place)
 
     def _note(self, place: Place, cell: Cell, cost: float, *, censored: bool) -> None:
         tried = self.tried
@@ -262,6 +264,9 @@ class Search:
             heat.reason, heat.challenger = stage, heat.leader()
         winner = heat.challenger
         if winner is not None and heat.defender is not None and winner != heat.defender:
+            # Whoever exceeded a cap in another heat makes no more runs, and cannot catch up.
+            if self.tried.out[winner] or self.tried.out[heat.defender]:
+                left = 0.0
             outcome = duel(heat, winner, heat.defender, left=left, at_least=at_least)
             if isinstance(outcome, Stage):
                 self._begin(heat, outcome)

@@ -144,12 +144,19 @@ def search(
 
 
 def _runs_left(purse: Purse, scenario: "Scenario") -> float:
-    """How many runs fit; before the first of a budget of time, those that surely do."""
-    left = purse.left()
-    if math.isinf(left):
-        seconds = purse.budget.amount * purse.workers
-        left = max(1.0, seconds / (scenario.limits.wall or seconds))
-    return left
+    """How many runs fit.
+
+    In a budget of time, as many as take their mean so far and that of one more run at its limit: a
+    few quick runs at first would let one heat have more proposals than there is time for.
+    """
+    tally, limits = purse.tally, scenario.limits
+    if purse.budget.unit == "runs":
+        return purse.left()
+    if (longest := limits.wall or limits.cpu) is None:
+        return purse.left() if tally.runs else 1.0
+    longest = min(longest, purse.budget.amount * purse.workers)
+    left = purse.left((tally.wall + longest) / (tally.runs + 1))
+    return left if tally.runs else max(1.0, left)
 
 
 def _restore(
