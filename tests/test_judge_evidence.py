@@ -10,6 +10,7 @@ from truecost.judge import Evidence, Question, assess
 from truecost.judge.evidence import NOT_TUNED, UNEVEN
 from truecost.matrix import CostMatrix, Log, Plan
 from truecost.runs import Status
+from truecost.show import sections
 
 
 def matrix(
@@ -114,6 +115,9 @@ def test_configurations_added_later_have_estimates_only() -> None:
     assert first.evidence.rivals == 1
     assert first.best_set is not None
     assert "c2" not in first.best_set
+    # Not compared is not "no".
+    assert {row.configuration: row.maybe_best for row in first.ranking}["c2"] is None
+    assert "of the 2 configurations on the list" in sections.best_set(first)
     assert "later-configurations" in [caveat.code for caveat in first.caveats]
 
 

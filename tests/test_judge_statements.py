@@ -340,6 +340,23 @@ def test_mixed_is_faster_and_fails_more() -> None:
     assert found.exit_code == 1
 
 
+def test_what_was_proven_is_not_mixed() -> None:
+    """A winner that an early look proved better would be green and "mixed" at once."""
+    times = np.array([np.full(100, 9.0), np.where(np.arange(100) < 80, 0.1, CUTOFF)])
+    runs = CostMatrix(
+        np.where(times >= CUTOFF, 10 * CUTOFF, times)[:, :, np.newaxis], ["old", "new"], names(100),
+        cutoff=CUTOFF, par=10, statuses=(times >= CUTOFF).astype(int)[:, :, np.newaxis],
+    )  # fmt: skip
+    plan = Plan(order=runs.instances, planned=100, candidates=("new",))
+    other = runs.replace(instances=[f"t{place}" for place in range(100)])
+    terms: dict[str, Any] = {"default": "old", "incumbent": "new", "adaptive": True}
+    found = assess(Log(runs=other, test=runs, test_plan=plan, **terms))
+    assert stated(found, "difference").observed > 0
+    assert found.green
+    assert found.ladder is not None
+    assert not found.ladder.mixed
+
+
 def test_failures_only_is_the_end_of_the_ladder() -> None:
     """A solver that solves more would not be proven better where only failures count."""
     rng = np.random.default_rng(13)

@@ -51,6 +51,21 @@ def test_the_penalties_are_reported() -> None:
     assert "penalties from 1 to 3 cutoffs" in text
 
 
+def test_a_condition_is_reported() -> None:
+    """A paper would claim better for configurations that were tuned on these instances."""
+    runs = records.qualities().replace(low=0.0, high=20.0)
+    sample = records.judged(runs, default="0", path="runs.csv")
+    assert sample.condition is not None
+    assert latex.escape(sample.condition) in latex.sentence(sample)
+
+
+def test_the_sentence_names_the_unit() -> None:
+    """Limits on new families or seeds would be reported as limits on new instances."""
+    samples = records.samples()
+    assert "On instances of new families it lies" in latex.sentence(samples["families"])
+    assert "With new seeds it lies" in latex.sentence(samples["seeds"])
+
+
 def test_nothing_is_claimed_after_a_refusal() -> None:
     """A paper would report a comparison on the instances that chose the winner."""
     text = latex.sentence(records.refused())

@@ -1,4 +1,5 @@
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,12 @@ def test_an_unfinished_campaign_says_so() -> None:
 
 def test_the_demo_fits_a_screen() -> None:
     """The first thing a new user sees would scroll away."""
-    samples = records.samples()
-    text = summaries.demo_text(
-        {"kissat": samples["probably better"], "lkh": samples["mixed"], "clasp": samples["better"]}
-    )
+    samples = {}
+    for solver, name in (("kissat", "probably better"), ("lkh", "mixed"), ("clasp", "better")):
+        sample = records.samples()[name]
+        assert sample.same is not None
+        samples[solver] = replace(sample, same=replace(sample.same, tied=0))
+    text = summaries.demo_text(samples)
     assert len(text.splitlines()) < 20
     assert max(map(len, text.splitlines())) <= 80
     for solver in ("kissat", "lkh", "clasp"):

@@ -45,6 +45,20 @@ def test_the_first_caveat_is_always_there(name: str) -> None:
     assert not caveats or caveats[0][:40] in terminal.screen(sample)
 
 
+def test_the_condition_comes_first() -> None:
+    """A full screen would drop the condition and keep remarks on the file."""
+    notes = (Caveat("file", "Rows are configurations."), Caveat("alike", "Instances are alike."))
+    assert sections.caveats(records.proven("better", caveats=notes))[0] == "Instances are alike."
+
+
+def test_caveats_are_not_cut() -> None:
+    """A caveat would end in the middle of its sentence."""
+    caveats = tuple(Caveat(str(place), f"Caveat {place} {'word ' * 20}end.") for place in range(9))
+    lines = terminal.screen(records.proven("better", caveats=caveats)).splitlines()
+    place = lines.index("  More caveats: --all")
+    assert lines[place - 1].endswith("end.")
+
+
 def test_a_full_screen_keeps_the_first_caveat() -> None:
     """Where there are many statements, no caveat would be left, or the headline would scroll."""
     more = tuple(

@@ -131,9 +131,8 @@ class Plan:
         lines = [f"New {units} needed to prove the winner better than the default ({sure}):"]
         for need in self.needs:
             which = "" if need.penalty is None else f" with PAR{need.penalty:g}"
-            case = f"if the true {need.quantity} is {need.difference:.3g}, as seen".replace(
-                "-", "−"
-            )
+            what = {"wins": "share of runs won"}.get(need.quantity, need.quantity)
+            case = f"if the true {what} is {need.difference:.3g}, as seen".replace("-", "−")
             if need.assumed is not None:
                 case = f"if it truly costs {100 * need.assumed:g} % less"
             enough = "not to be expected"

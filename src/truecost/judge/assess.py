@@ -91,7 +91,7 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
         statements=statements,
         ladder=ladder,
         selection=_selection(log, question, evidence, costs, winner, families),
-        best_set=best,
+        best_set=None if best is None else tuple(name for name, may in best.items() if may),
         ranking=_ranking(log, costs, best),
         noise=_noise(log, winner),
         caveats=tuple(dict.fromkeys(caveats)),
@@ -209,8 +209,8 @@ def _grade(statements: Sequence[Statement], same: SameInstances | None) -> Grade
     return grade
 
 
-def _best_set(evidence: Evidence | Refusal, question: Question) -> tuple[str, ...] | None:
-    """The configurations of a list one of which is the best, from one look."""
+def _best_set(evidence: Evidence | Refusal, question: Question) -> dict[str, bool] | None:
+    """Which configurations of a list may be the best, from one look."""
     if isinstance(evidence, Refusal) or evidence.basis != "list" or evidence.watched:
         return None
     runs = evidence.runs
@@ -225,7 +225,7 @@ def _best_set(evidence: Evidence | Refusal, question: Question) -> tuple[str, ..
     scaled = np.clip((means[there] - runs.low) / runs.width, 0, 1)
     best = betting.best_set(scaled, question.delta * evidence.share, rng=question.seed)
     names = np.array(runs.configurations, dtype=object)[there]
-    return tuple(names[best].tolist())
+    return dict(zip(names.tolist(), best.tolist(), strict=True))
 
 
 def _selection(
@@ -297,13 +297,12 @@ def _incumbents(
     )
 
 
-def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Ranked, ...]:
+def _ranking(log: Log, costs: Costs, best: dict[str, bool] | None) -> tuple[Ranked, ...]:
     """All configurations with runs, the best in training first."""
     tested: dict[str, float] = {}
     if log.test is not None and log.test is not log.runs:
         means = known_means(known_means(log.test.charged)).tolist()
         tested = dict(zip(log.test.configurations, means, strict=True))
-    listed = None if best is None else set(best)
 
     def row(name: str, cost: float, runs: int, instances: int) -> Ranked:
         return Ranked(
@@ -312,7 +311,7 @@ def _ranking(log: Log, costs: Costs, best: tuple[str, ...] | None) -> tuple[Rank
             runs=runs,
             instances=instances,
             test_cost=tested.get(name, math.nan),
-            maybe_best=None if listed is None else name in listed,
+            maybe_best=None if best is None else best.get(name),
         )
 
     columns = (costs.plain.tolist(), costs.runs.tolist(), costs.instances.tolist())

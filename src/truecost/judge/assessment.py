@@ -220,7 +220,7 @@ class Ranked:
     runs: int
     instances: int
     test_cost: float  # NaN where it was not tested
-    maybe_best: bool | None  # in the set that contains the best of the list; None: no set
+    maybe_best: bool | None  # in the set that contains the best of the list; None: not compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -257,6 +257,8 @@ def ladder_of(pair: Pair, ranges: ladder.PenaltyRanges, declared: Statement) -> 
     sign = (declared.observed > 0) - (declared.observed < 0)
     # Proven in one direction at some penalty, observed in the other at the declared one.
     mixed = (ranges.better is not None and sign > 0) or (ranges.worse is not None and sign < 0)
+    # What an earlier look proved stays proven, whatever is observed now.
+    mixed &= not declared.proven
     return Ladder(
         tried=ranges.tried,
         statements=tuple(statements),

@@ -3,8 +3,9 @@
 from typing import Final
 
 TERMS: Final[dict[str, str]] = {
-    "approximate interval": "A 95 % t interval of the difference, from at least 25 instances. "
-    "Usually right, but it can be badly wrong if rare large costs are missing from the sample.",
+    "approximate interval": "A two-sided t interval of the difference at 1 − δ, from at least 25 "
+    "units; where runs cannot fail, extended to Hall's. It can be badly wrong if rare large costs "
+    "are missing from the sample.",
     "basis": "Which runs count: test runs on fresh instances, runs of configurations that were "
     "fixed before, or the best of a fixed list (then δ is divided by the length of the list).",
     "censored run": "A run stopped before the cutoff because it could no longer matter. It counts "
@@ -16,8 +17,8 @@ TERMS: Final[dict[str, str]] = {
     "grade": "Better and worse are proven: each is wrong with probability at most δ, whatever the "
     "distribution of costs. Probably rests on the approximate interval. Undecided means that the "
     "runs cannot tell.",
-    "limit": "A guaranteed bound on the average over all instances of this kind, with 95 % "
-    "confidence at δ = 5 %.",
+    "limit": "A guaranteed bound on what holds for all instances of this kind: one-sided, and "
+    "wrong with probability at most δ (5 % unless given).",
     "over-tuning": "By how much the training cost of the winner is too low, because it was chosen "
     "for being low.",
     "PAR10": "The running time, where a run that failed counts as 10 times the cutoff. PAR2 "
@@ -26,7 +27,8 @@ TERMS: Final[dict[str, str]] = {
     "outweigh many small gains.",
     "runs won": "The share of new runs in which the winner costs less than the default; a tie "
     "counts half.",
-    "set of the best": "These configurations include the truly best one, with 95 % confidence.",
+    "set of the best": "These configurations include the truly best one of the list, with "
+    "probability 1 − δ.",
     "training cost": "The mean cost on the instances the configuration was chosen on. It flatters "
     "the winner.",
     "winner": "The configuration that tuning returned, or else the one with the lowest training "

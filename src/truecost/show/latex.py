@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from truecost.errors import Refusal
 from truecost.show.numbers import given, label, number
-from truecost.show.sections import values
-from truecost.show.verdict import mean_of, unit_of
+from truecost.show.sections import CONDITIONS, values
+from truecost.show.verdict import mean_of, opening, unit_of, where
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment, SameInstances
@@ -62,26 +62,34 @@ def sentence(assessment: "Assessment") -> str:
     size = f"{'' if same.unit == 'instance' else unit_count}{same.instances:,}"
     results = RESULT_BY_WINS if question.primary == "wins" else RESULT
     result = results.get(assessment.grade, RESULT[assessment.grade])
-    mean = escape(mean_of(assessment))
+    mean, place = escape(mean_of(assessment)), opening(where(assessment))
     lines = [
         f"{result} (compared on {size} {basis}, {same.runs:,} paired runs).",
         f"The difference in {mean} (tuned minus default) is {observed}{unit}.",
     ]
     if isfinite(difference.lower) and isfinite(difference.upper):
         lines.append(
-            f"On new instances it lies between {limits.replace(' to ', ' and ')}{unit} "
+            f"{place} it lies between {limits.replace(' to ', ' and ')}{unit} "
             f"(betting confidence bounds, each with error probability {delta})."
         )
     if evidence.candidates > 1:
-        lines.append(f"All errors are divided by {evidence.rivals:,} for the choice from the list.")
+        lines.append(
+            f"These error probabilities allow for the choice among {evidence.candidates:,} "
+            "configurations (Bonferroni)."
+        )
+    held = (one.sentence for one in assessment.caveats if one.code in CONDITIONS)
+    # What to type instead is not for a paper.
+    lines += [escape(sentence.partition(" Judge by groups")[0]) for sentence in held]
     if evidence.watched:
         lines.append("The bounds are valid under early stopping.")
     if difference.approximate is not None:
-        lines.append(f"The approximate paired $t$ interval is {near}{unit}.")
+        # Where runs cannot fail, Hall's interval extends it.
+        kind = "$t$" if evidence.runs.can_fail else "$t$ and Hall"
+        lines.append(f"The approximate paired {kind} interval is {near}{unit}.")
     lines.append(f"The tuned configuration won {same.won:,} and lost {same.lost:,} of these runs.")
     if same.wins is not None:
         wins = escape(values(same.wins)[1])
-        lines.append(f"On new instances it wins {wins} of the runs (ties count half).")
+        lines.append(f"{place} it wins {wins} of the runs (ties count half).")
     lines += _penalty(assessment)
     lines.append(f"Computed with truecost {_version()}~\\cite{{truecost,liu2020performance}}.")
     return "\n".join(lines)

@@ -178,11 +178,15 @@ def best_set(assessment: "Assessment") -> str:
     best = assessment.best_set
     if best is None:
         return ""
-    level, everything = confidence(assessment.question.delta), len(assessment.ranking)
-    if len(best) == everything:
-        return f"Any of the {everything:,} configurations may be the truly best one."
+    level = confidence(assessment.question.delta)
+    compared = sum(row.maybe_best is not None for row in assessment.ranking)
+    # Configurations that were added after the list was fixed are not compared.
+    listed = "" if compared == len(assessment.ranking) else " on the list"
+    if len(best) == compared:
+        return f"Any of the {compared:,} configurations{listed} may be the truly best one."
     return (
-        f"{len(best):,} of the {everything:,} configurations may be the truly best one ({level})."
+        f"{len(best):,} of the {compared:,} configurations{listed} may be the truly best one "
+        f"({level})."
     )
 
 
@@ -267,9 +271,12 @@ ASSUMED_BASIS = {
     "fixed before": "{Winner} was fixed before these runs, and the instances are a random sample "
     "of those that matter.",
     "list": "All {candidates:,} configurations were fixed before the first run; the error "
-    "probability of each limit is divided by {rivals:,}. The instances are a random sample of "
+    "probability of each limit is divided by {divisors}. The instances are a random sample of "
     "those that matter.",
 }
+ASSUMED_FINALISTS = (
+    "{rivals:,} configurations were tested; the error probability of each limit is divided by that."
+)
 ASSUMED_UNIT = {
     "family": "Families were sampled independently, and each counts equally.",
     "seed": "The statements hold for this instance only, with new seeds.",
@@ -286,11 +293,13 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
     if isinstance(evidence, Refusal):
         return ()
     winner = opening(called(names[0]))
-    lines = [
-        ASSUMED_BASIS[evidence.basis].format(
-            Winner=winner, candidates=evidence.candidates, rivals=evidence.rivals
-        )
-    ]
+    divisors = f"{evidence.rivals:,}"
+    if evidence.candidates != evidence.rivals:
+        divisors += f" (of a mean alone by {evidence.candidates:,})"
+    basis = ASSUMED_BASIS[evidence.basis]
+    lines = [basis.format(Winner=winner, candidates=evidence.candidates, divisors=divisors)]
+    if evidence.basis == "test" and evidence.rivals > 1:
+        lines.append(ASSUMED_FINALISTS.format(rivals=evidence.rivals))
     if evidence.sampled in ASSUMED_UNIT:
         lines.append(ASSUMED_UNIT[evidence.sampled])
     lines.append(ASSUMED_LOOKS[evidence.watched])
@@ -303,12 +312,16 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
     return tuple(lines)
 
 
+# Caveats on which the guarantees depend.
+CONDITIONS = ("condition", "alike")
+
+
 def caveats(assessment: "Assessment") -> tuple[str, ...]:
     """Return what qualifies the result, one line each; the condition first."""
-    lines = [visible(caveat.sentence) for caveat in assessment.caveats]
-    condition = assessment.condition
-    if condition is not None and condition not in lines:
-        lines.insert(0, visible(condition))
+    conditions = [caveat.sentence for caveat in assessment.caveats if caveat.code in CONDITIONS]
+    if assessment.condition is not None:
+        conditions.insert(0, assessment.condition)
+    lines = [visible(text) for text in (*conditions, *(one.sentence for one in assessment.caveats))]
     difference = assessment.statement("difference")
     if difference is not None and difference.no_approximate:
         lines.append(difference.no_approximate)

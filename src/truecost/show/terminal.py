@@ -46,12 +46,9 @@ def screen(
         lines += _also(assessment, table, colour)
     commands = next_steps(assessment) if steps is None else steps
     after = [f"{paint('Next:', 'strong')} {explained(command)}" for command in commands]
-    caveats = [line for text in sections.caveats(assessment) for line in _point(text, width)]
+    points = [_point(text, width) for text in sections.caveats(assessment)]
     room = LINES - len(lines) - sum(1 + len(line) // width for line in after) - 1
-    if not all and len(caveats) > max(room, 1):
-        # The first one is the condition, where there is one.
-        caveats = caveats[: max(room - 1, 1)]
-        caveats.append("  More caveats: --all")
+    caveats = _fitting(points, room) if not all else [line for point in points for line in point]
     if caveats:
         lines += ["", *caveats] if all else caveats
     return "\n".join([*lines, *after])
@@ -112,6 +109,24 @@ def _everything(
         yield from ("", paint("Assumptions", "strong"))
         for line in assumed:
             yield from _point(line, width)
+
+
+def _fitting(points: Sequence[list[str]], room: int) -> list[str]:
+    """Return the caveats for which there is room, each whole; of the first one, the condition
+    where there is one, at least the beginning.
+    """
+    if sum(map(len, points)) <= max(room, 1):
+        return [line for point in points for line in point]
+    room = max(room - 1, 1)
+    lines: list[str] = []
+    for point in points:
+        if len(lines) + len(point) > room:
+            break
+        lines += point
+    if not lines:
+        *lines, last = points[0][:room]
+        lines.append(f"{last} …")
+    return [*lines, "  More caveats: --all"]
 
 
 def _painter(colour: bool) -> Callable[[str, str], str]:

@@ -206,7 +206,10 @@ def _of_ladder(assessment: "Assessment", ladder: "Ladder") -> str:
     neither = same.solved_neither or 0
     failed = neither + (same.solved_only_default or 0)
     rival = neither + (same.solved_only_winner or 0)
-    return sentences.MIXED[side, reach].format(failed=failed, rival=rival, **fields)
+    said = sentences.MIXED[side, reach].format(failed=failed, rival=rival, **fields)
+    # Units count equally, so families of different sizes can turn the plain counts around.
+    agree = failed > rival if side == "better" else failed < rival
+    return said if agree else said.replace(f" ({failed} against {rival})", "")
 
 
 def _fields(assessment: "Assessment", names: Names) -> dict[str, str]:
@@ -260,8 +263,15 @@ def _of_wins(assessment: "Assessment", grade: str, names: Names) -> str:
     if wins is None or ("wins", grade) not in sentences.HEADLINES:
         return _of_mean(assessment, grade, names)
     amounts = {"least": share_at_least(wins.lower), "most": share_at_most(wins.upper)}
-    fields = _fields(assessment, names)
+    fields = _fields(assessment, names) | _level_of_wins(assessment)
     return sentences.HEADLINES["wins", grade].format(**amounts, **fields)
+
+
+def _level_of_wins(assessment: "Assessment") -> dict[str, str]:
+    """Return the level of limits of the runs won; with ties, these are no plain share of runs."""
+    level, same = confidence(assessment.question.delta), assessment.same
+    tied = same is not None and same.tied > 0
+    return {"level": f"{level}, a tie counts half" if tied else level}
 
 
 def _alone(assessment: "Assessment", names: Names) -> str:
@@ -299,7 +309,7 @@ def _second(assessment: "Assessment", names: Names) -> str:
         runs=counted(same.runs, "run") + (f" ({same.tied:,} tied)" if same.tied else ""),
         least=share_at_least(0.0 if wins is None else wins.lower),
         most=share_at_most(1.0 if wins is None else wins.upper),
-        **_fields(assessment, names),
+        **_fields(assessment, names) | _level_of_wins(assessment),
     )
 
 
