@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truecost.cli.options import pool_of
+from truecost.cli.options import Running
 from truecost.cli.printing import print_text, visible
 from truecost.cli.progress import campaign_note, progress
 from truecost.errors import InputError, did_you_mean
@@ -87,15 +87,7 @@ def typed(budget: "Budget | None" = None) -> str:
 
 
 @contextmanager
-def execution(
-    *,
-    workers: int | None,
-    dask: str | None,
-    no_pin: bool,
-    keep_going: bool,
-    quiet: bool,
-    json: bool,
-) -> "Iterator[Execution]":
+def execution(running: Running, *, quiet: bool, json: bool) -> "Iterator[Execution]":
     """Where to run and report to, as gather, configure and validate take it.
 
     After Ctrl-C, SIGTERM or SIGHUP the line that continues is printed as it was typed.
@@ -115,10 +107,10 @@ def execution(
                 )
 
             yield {
-                "pool": pool_of(workers, dask),
-                "workers": workers if dask is not None else None,
-                "pin": not no_pin,
-                "keep_going": keep_going,
+                "pool": running.workers if running.dask is None else running.dask,
+                "workers": None if running.dask is None else running.workers,
+                "pin": not running.no_pin,
+                "keep_going": running.keep_going,
                 "progress": report,
                 "announce": None if quiet or json else print_text,
             }

@@ -11,13 +11,11 @@ from truecost.cli.campaigns import execution, journal_path, read_scenario, typed
 from truecost.cli.options import (
     All,
     Budget,
-    Dask,
     Journal,
     Json,
-    NoPin,
     Quiet,
+    Running,
     ScenarioFile,
-    Workers,
     with_records,
 )
 from truecost.cli.printing import print_json, print_text
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 @with_records
 def command(
     scenario: ScenarioFile,
+    running: Running,
     question: Annotated[Question, ("configuration", "default", "basis", "candidates", "seed")],
     budget: Budget = None,
     journal: Journal = None,
@@ -50,12 +49,6 @@ def command(
         int | None,
         typer.Option("--seed", help="Seed of the search; the scenario's unless given.", min=0),
     ] = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    no_pin: NoPin = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Go on although the first runs all fail.")
-    ] = False,
     all_: All = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -72,9 +65,7 @@ def command(
     read = read_scenario(scenario, quiet)
     path = journal_path(journal, read.name, "-search")
     first = [] if start is None else _starts(start, read)
-    with execution(
-        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json
-    ) as how:
+    with execution(running, quiet=quiet, json=json) as how:
         configured = configure(
             read,
             path,

@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from truecost.cli.campaigns import execution, journal_path, read_scenario
-from truecost.cli.options import Dask, Journal, Json, NoPin, Quiet, ScenarioFile, Workers
+from truecost.cli.options import Journal, Json, Quiet, Running, ScenarioFile, with_records
 from truecost.cli.printing import print_json, print_text
 
 
+@with_records
 def command(
     scenario: ScenarioFile,
+    running: Running,
     journal: Journal = None,
     configurations: Annotated[
         str | None,
@@ -27,12 +29,6 @@ def command(
     runs: Annotated[
         int | None, typer.Option("--runs", help="Runs per instance; 5 unless given.", min=1)
     ] = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    no_pin: NoPin = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Go on although the first runs all fail.")
-    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -48,9 +44,7 @@ def command(
     given: int | Path | None = None
     if configurations is not None:
         given = int(configurations) if configurations.isdecimal() else Path(configurations)
-    with execution(
-        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json
-    ) as how:
+    with execution(running, quiet=quiet, json=json) as how:
         gathered = gather(read, path, configurations=given, instances=instances, runs=runs, **how)
     if json:
         print_json(gathered.to_dict())

@@ -6,7 +6,7 @@ type, its default and its help text are written once, in the record.
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from types import UnionType
@@ -16,13 +16,18 @@ import typer
 from typer.core import TyperCommand
 
 from truecost.errors import InputError
+from truecost.matrix.reading import option
 
 RUNS_HELP = (
     "irace's .Rdata, a SMAC3, ASlib or Optuna log, a table (csv, parquet), BenchExec results, a "
     "journal of truecost, or the name of an example."
 )
 # Headings under which `--help` lists the fields of a record.
-PANELS = {"Question": "The question", "Reading": "Reading the runs"}
+PANELS = {
+    "Running": "Running the solver",
+    "Question": "The question",
+    "Reading": "Reading the runs",
+}
 
 Runs = Annotated[str, typer.Argument(metavar="RUNS", help=RUNS_HELP, show_default=False)]
 ScenarioFile = Annotated[
@@ -41,18 +46,34 @@ Journal = Annotated[
 Budget = Annotated[
     str | None, typer.Option("--budget", help="What may be spent: 5000runs, 90min, 2h or 1.5d.")
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", help="Solver runs at a time; as many as the cores allow.", min=1),
-]
-Dask = Annotated[
-    str | None, typer.Option("--dask", help="Run on the Dask cluster with this scheduler address.")
-]
-NoPin = Annotated[bool, typer.Option("--no-pin", help="Do not pin runs to cores.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Where and how runs are made."""
+
+    workers: int | None = field(
+        default=None,
+        metadata=option("Solver runs at a time; as many as the cores allow.", "--workers"),
+    )
+    dask: str | None = field(
+        default=None,
+        metadata=option("Run on the Dask cluster with this scheduler address.", "--dask"),
+    )
+    no_pin: bool = field(default=False, metadata=option("Do not pin runs to cores.", "--no-pin"))
+    keep_going: bool = field(
+        default=False, metadata=option("Go on although the first runs all fail.", "--keep-going")
+    )
 
 
 class Command(TyperCommand):
     """A command whose help lists its options under headings."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """What is typed behind the command: RUNS, not {runs}."""
+        arguments = [part for part in self.params if part.param_type_name == "argument"]
+        names = [(getattr(part, "metavar", None) or str(part.name).upper()) for part in arguments]
+        return [*names, "[OPTIONS]"]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, the command's own options, and those of each record."""
@@ -66,11 +87,6 @@ class Command(TyperCommand):
         for title in sorted(groups, key=order.index):
             with formatter.section(title):
                 formatter.write_dl(groups[title])
-
-
-def pool_of(workers: int | None, dask: str | None) -> int | str | None:
-    """What `open_pool` takes."""
-    return workers if dask is None else dask
 
 
 def with_records(command: Callable[..., Any]) -> Callable[..., Any]:

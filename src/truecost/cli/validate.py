@@ -9,12 +9,10 @@ from truecost.cli.campaigns import execution, read_scenario
 from truecost.cli.options import (
     All,
     Budget,
-    Dask,
     Journal,
     Json,
-    NoPin,
     Quiet,
-    Workers,
+    Running,
     with_records,
 )
 from truecost.cli.printing import print_json, print_text
@@ -30,6 +28,7 @@ def command(
         typer.Argument(metavar="LOG…", help="Logs whose winners are tested, or a journal."),
     ],
     reading: Annotated[Reading, ("test",)],
+    running: Running,
     question: Annotated[Question, ("default", "basis", "candidates", "seed")],
     scenario: Annotated[
         Path | None,
@@ -47,12 +46,6 @@ def command(
         ),
     ] = False,
     journal: Journal = None,
-    workers: Workers = None,
-    dask: Dask = None,
-    no_pin: NoPin = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Go on although the first runs all fail.")
-    ] = False,
     all_: All = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -79,9 +72,7 @@ def command(
             pattern = "Put the pattern of --instances in quotes: --instances 'new/*'."
             raise InputError(f"{error} {pattern}") from error
         source = source[0] if len(source) == 1 else source
-    with execution(
-        workers=workers, dask=dask, no_pin=no_pin, keep_going=keep_going, quiet=quiet, json=json
-    ) as how:
+    with execution(running, quiet=quiet, json=json) as how:
         validated = validate(
             source,
             read,
