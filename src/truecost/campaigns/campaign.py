@@ -281,10 +281,12 @@ class Campaign:
         if (tell := self._execution.get("announce")) is None:
             return
         limit = self.scenario.limits.cpu or self.scenario.limits.wall
-        hours = limit * left / 3600 if limit else 0.0
-        amount = f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
-        most = f" At most {amount} h of one core, if every run takes {limit:,g} s."
-        tell(f"{what}{most if hours else ''}")
+        seconds = limit * left if limit else 0.0
+        most = ""
+        if seconds > 0:
+            amount = Budget(amount=float(f"{seconds:.2g}"), unit="seconds")
+            most = f" At most {amount} of one core, if every run takes {limit:,g} s."
+        tell(f"{what}{most}")
 
     @property
     def watched(self) -> bool:

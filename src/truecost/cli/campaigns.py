@@ -92,6 +92,8 @@ def execution(running: Running, *, quiet: bool, json: bool) -> "Iterator[Executi
 
     After Ctrl-C, SIGTERM or SIGHUP the line that continues is printed as it was typed.
     """
+    if running.workers is not None and running.workers < 1:
+        raise InputError(f"--workers is {running.workers}. Give at least 1.")
     line = typed()
     try:
         with _stopped_by_signals(), progress("runs", quiet=quiet) as meter:
