@@ -92,6 +92,15 @@ def test_compare_takes_frames() -> None:
     assert tc.compare(new, old, low=0, high=3).exit_code == 0
 
 
+def test_a_comparison_says_what_it_assumes() -> None:
+    """The best of a list would be proven better than its default by the runs that chose it."""
+    found = tc.compare("kissat:default", "kissat:0fa88eb8a1")
+    assert "among 50 configurations" in " ".join(found.summary().split())
+    old, new = (frame()[frame().configuration == name] for name in "ab")
+    codes = [one.code for one in tc.compare(old, new, low=0, high=3).assessment.caveats]
+    assert "picked" not in codes
+
+
 def test_report_returns_the_assessment_and_writes_the_page(tmp_path: Path) -> None:
     """The page would not be written, or be about something else."""
     assessment = tc.report("lkh", tmp_path / "lkh.html")

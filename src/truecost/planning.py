@@ -128,10 +128,13 @@ class Plan:
             ]
         units = counted(2, self.unit).removeprefix("2 ")
         sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
-        lines = [f"New {units} needed to prove the winner better than the default ({sure}):"]
+        margin = any(need.quantity == "margin" for need in self.needs)
+        claim = "within the margin" if margin else "better than the default"
+        lines = [f"New {units} needed to prove the winner {claim} ({sure}):"]
         for need in self.needs:
             which = "" if need.penalty is None else f" with PAR{need.penalty:g}"
-            what = {"wins": "share of runs won"}.get(need.quantity, need.quantity)
+            names = {"wins": "share of runs won", "margin": "distance to the margin"}
+            what = names.get(need.quantity, need.quantity)
             case = f"if the true {what} is {need.difference:.3g}, as seen".replace("-", "−")
             if need.assumed is not None:
                 case = f"if it truly costs {100 * need.assumed:g} % less"

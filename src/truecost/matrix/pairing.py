@@ -87,6 +87,17 @@ def pair_logs(
     if tuned:
         sentence = "One of the two was tuned on these instances, so the comparison favours it."
         caveats[Caveat("tuned", sentence)] = None
+    # Two versions are two configurations; of a longer list these runs may have chosen one.
+    chosen_from = max(
+        0 if tested or name == log.default else int(log.runs.counts().any(axis=1).sum())
+        for log, name in zip(logs, picked, strict=True)
+    )
+    if chosen_from > len(logs) and not tuned:
+        sentence = (
+            "The guarantees hold only if these runs did not choose one of the two among "
+            f"{counted(chosen_from, 'configuration')}."
+        )
+        caveats[Caveat("picked", sentence)] = None
     return Log(
         runs=matrix,
         tool="truecost compare",

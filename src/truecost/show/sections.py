@@ -313,7 +313,7 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
 
 
 # Caveats on which the guarantees depend.
-CONDITIONS = ("condition", "alike")
+CONDITIONS = ("condition", "alike", "picked")
 
 
 def caveats(assessment: "Assessment") -> tuple[str, ...]:
