@@ -34,8 +34,8 @@ import numpy as np
 from scipy import stats
 
 from bench.targets import CUTOFF, TARGETS, TRAINING, Target
-from truecost.campaigns.race import Grid
-from truecost.campaigns.schedule import Run, Search
+from truecost.campaigns.grid import Grid
+from truecost.campaigns.schedule import Run, Schedule
 from truecost.space.space import Configuration, Space
 
 
@@ -80,7 +80,9 @@ KEPT, HELD_OUT = 0.2, 3
 RUNS = 5
 
 
-def simulate(search: Search, cost: Callable[[Run], float], budget: float, workers: int = 1) -> None:
+def simulate(
+    search: Schedule, cost: Callable[[Run], float], budget: float, workers: int = 1
+) -> None:
     """Make runs on simulated workers until the search ends; a run takes as long as it costs."""
     made, clock = 0, 0.0
     flying: list[tuple[float, int, Run, float]] = []
@@ -106,7 +108,7 @@ def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> 
     held_out, training = shuffled[:hidden], shuffled[hidden:]
     tests = min(math.floor(KEPT * budget / 2), hidden)
     grid = Grid(len(training), RUNS)
-    search = Search(target.space, grid, seed=seed, workers=workers)
+    search = Schedule(target.space, grid, seed=seed, workers=workers)
 
     def run_cost(run: Run) -> float:
         instance = training[grid.instance(run.cell)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from truecost.campaigns.race import Cell, Grid
-from truecost.campaigns.schedule import Run, Search
+from truecost.campaigns.grid import Cell, Grid
+from truecost.campaigns.schedule import Run, Schedule
 from truecost.space.space import Configuration, Space
 
 SPACE = Space.parse("a [0,1] [0.9]\nb [1,1000] [500]il\nc {x,y,z} [z]\nd [0,1] [0.1]\n")
@@ -46,7 +46,7 @@ class Simulation:
         self.made: list[Made] = [] if made is None else list(made)
         self.started: list[Run] = []
         options = {"seed": 1} | options
-        self.search = Search(
+        self.search = Schedule(
             space,
             self.grid,
             workers=workers,

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from truecost.arrays import FloatArray
 from truecost.campaigns import model
-from truecost.campaigns.model import FIRST, MOST, Proposer, Surrogate, effects, learn
-from truecost.campaigns.race import Cell, Grid, Place
+from truecost.campaigns.grid import Cell, Grid, Place
+from truecost.campaigns.model import LEAST_LEARNT, MOST_LEARNT, Proposer, Surrogate, effects, learn
 from truecost.campaigns.tried import RunTable, Tried
 from truecost.space.space import Space
 
@@ -29,7 +29,7 @@ def tried_in(space: Space, number: int, costs: FloatArray | None = None) -> Trie
         point = space.points.encode([configuration.values])[0]
         tried.enter(configuration, "random", point)
     for run in zip(*(() if costs is None else runs_in(costs)), strict=True):
-        tried.note(Place(int(run[0])), Cell(int(run[1])), float(run[2]))
+        tried.add_run(Place(int(run[0])), Cell(int(run[1])), float(run[2]))
     return tried
 
 
@@ -123,8 +123,8 @@ def test_samples_have_the_spread_of_what_is_not_known() -> None:
 def test_learning_waits_for_runs_that_differ() -> None:
     """A model would be made of too little, or of costs that are all the same, and fail."""
     space = Space.parse("a [0,1] [0.5]\nb {x,y} [x]\n")
-    costs = np.full((MOST + 30, 4), np.nan)
-    costs[: FIRST - 1, 0] = np.arange(FIRST - 1)
+    costs = np.full((MOST_LEARNT + 30, 4), np.nan)
+    costs[: LEAST_LEARNT - 1, 0] = np.arange(LEAST_LEARNT - 1)
     assert learn(tried_in(space, len(costs), costs), space.points.categorical) is None
     costs[:, 0] = 7.0
     assert learn(tried_in(space, len(costs), costs), space.points.categorical) is None
@@ -152,7 +152,7 @@ def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(model, "Surrogate", Watched)
     space = Space.parse("a [0,1] [0.5]\n")
-    tried = tried_in(space, FIRST, np.arange(float(FIRST))[:, np.newaxis])
+    tried = tried_in(space, LEAST_LEARNT, np.arange(float(LEAST_LEARNT))[:, np.newaxis])
     with threadpool_limits(2, user_api="blas"):
         proposals = propose(space, tried, 40)
     assert {"model"} < {proposal.origin for proposal in proposals}
@@ -164,12 +164,12 @@ def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch
 
 
 def propose(
-    space: Space, tried: Tried, number: int, *, spent: float = 0.5, lost: bool = False
+    space: Space, tried: Tried, number: int, *, spent: float = 0.5, default_leads: bool = False
 ) -> list[model.Proposal]:
     """That many proposals, each of which is entered."""
     proposer, proposals = Proposer(space, seed=1), list[model.Proposal]()
-    for decisions in range(number):
-        proposal = proposer.propose(tried, decisions=decisions, spent=spent, lost=lost)
+    for events in range(number):
+        proposal = proposer.propose(tried, events=events, spent=spent, default_leads=default_leads)
         if proposal is None:
             break
         assert proposal.configuration.name not in tried.names
@@ -184,11 +184,11 @@ def test_the_mix_of_proposals() -> None:
     space = Space.parse("a [0,1] [0.5]\nb [0,1] [0.5]\nc {x,y} [x]\n")
     costs = np.random.default_rng(1).random((40, 3))
     shares = {}
-    for lost in (False, True):
+    for default_leads in (False, True):
         for spent in (0.0, 1.0):
             tried = tried_in(space, 40, costs)
-            proposals = propose(space, tried, 300, spent=spent, lost=lost)
-            shares[lost, spent] = Counter(proposal.origin for proposal in proposals)
+            proposals = propose(space, tried, 300, spent=spent, default_leads=default_leads)
+            shares[default_leads, spent] = Counter(proposal.origin for proposal in proposals)
     assert shares[False, 1.0]["random"] == pytest.approx(30, abs=20)
     assert shares[False, 0.0]["random"] == pytest.approx(90, abs=35)
     assert shares[True, 1.0]["random"] > 2 * shares[False, 1.0]["random"]
@@ -229,7 +229,7 @@ def test_the_best_are_compared_with_the_incumbent_on_common_runs() -> None:
     tried = tried_in(space, 4, costs)
     assert tried.parents() == [2, 0, 1]
     tried.out[2] = True
-    tried.note(Place(1), Cell(7), 3.0)
+    tried.add_run(Place(1), Cell(7), 3.0)
     assert tried.parents() == [0, 1]
 
 

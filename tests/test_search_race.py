@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from truecost.arrays import FloatArray
 from truecost.campaigns import race
-from truecost.campaigns.race import Cell, Grid, Heat, Place, Stage
+from truecost.campaigns.comparison import LEAST_RUNS, means_by_instance
+from truecost.campaigns.grid import Cell, Grid, Place
+from truecost.campaigns.heat import Heat, Stage
 
 
 def heat_with(
@@ -228,7 +230,7 @@ def test_two_who_have_not_met_meet() -> None:
     """Without a common run the challenger would win or lose by nothing."""
     heat = heat_with(np.ones((2, 10)), [0, 10], defender=1)
     stage = race.duel(heat, Place(0), Place(1), left=50, at_least=1)
-    assert stage == Stage((Place(0),), race.FIRST_TEST, 0)
+    assert stage == Stage((Place(0),), LEAST_RUNS, 0)
 
 
 # ---- sizes ---------------------------------------------------------------------------------------
@@ -262,5 +264,5 @@ def test_budgets_are_spent_in_several_heats() -> None:
 def test_shares_are_means_over_the_runs_of_an_instance() -> None:
     """Runs taken for instances would make a contender look surer than it is."""
     costs = np.array([[1.0, 2.0, 3.0, 4.0]])
-    assert race.means_by_instance(costs, np.array([2, 0, 2, 5])).tolist() == [[2.0, 2.0, 4.0]]
-    assert race.means_by_instance(costs, np.array([3, 1, 0, 2])) is costs
+    assert means_by_instance(costs, np.array([2, 0, 2, 5])).tolist() == [[2.0, 2.0, 4.0]]
+    assert means_by_instance(costs, np.array([3, 1, 0, 2])) is costs

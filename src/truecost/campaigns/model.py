@@ -23,7 +23,7 @@ from scipy.special import ndtri
 from threadpoolctl import ThreadpoolController
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
-from truecost.campaigns.race import Grid, Place
+from truecost.campaigns.grid import Grid, Place
 from truecost.campaigns.tried import RunTable, Tried
 from truecost.space.space import ATTEMPTS, Configuration, Space
 
@@ -35,7 +35,7 @@ STEPS, RELEARNT = 20, (0, 5, 10)
 # Parameters with a smaller share of the variance are left out of predictions.
 NEGLIGIBLE = 2e-3
 # What the model learns from: this power of costs.
-POWER = 0.25
+MODEL_POWER = 0.25
 # Rankings of few runs use this one, and shrink means as so many more average runs would.
 RANKING_POWER, SHRINK = 0.5, 2.0
 # Sweeps of alternating least squares.
@@ -43,32 +43,32 @@ SWEEPS = 20
 JITTER = 1e-6  # keeps matrices regular
 
 # The smallest and largest number of configurations to learn from.
-FIRST, MOST = 12, 250
+LEAST_LEARNT, MOST_LEARNT = 12, 250
 # Points the model looks at, half of them neighbours of the best; samples are of the most promising.
 CANDIDATES, PROMISING = 600, 100
 # The share of the model's uncertainty in a sample: with many parameters, all of it would drown what
 # is known.
 TEMPER = 0.5
 # Proposals made at a time: by the model, and of each other kind.
-BATCH, DRAWN = 40, 32
+MODEL_BATCH, BATCH = 40, 32
 # How many batches are drawn in search of something new, before a random configuration stands in.
-TRIES = {"model": 1, "neighbour": 6}
+BATCHES = {"model": 1, "neighbour": 6}
 # The model learns again when there are this many times the runs.
 GROWTH = 1.15
 
-# Random proposals keep the whole space open: this share, and EARLY more at first, less and less as
-# the budget is spent. Half of the rest is left to the model. As long as nothing is better than the
-# default, LOST of all that is not the model's is random.
-RANDOM, EARLY, LEARNT, LOST = 0.1, 0.2, 0.5, 0.7
+# Random proposals keep the whole space open: this share, and EARLY_SHARE more at first, less and
+# less as the budget is spent. Of the others, MODEL_SHARE are the model's and the rest neighbours of
+# the best; as long as nothing is better than the default, most of that rest is random, too.
+RANDOM_SHARE, EARLY_SHARE, MODEL_SHARE, DEFAULT_LEADS_SHARE = 0.1, 0.2, 0.5, 0.7
 # Neighbours: when the share x of the budget is spent, numbers move by a normal distribution of
-# WIDE · NARROWING^x of their range, at least LEAST; categories stay with probability
-# KEPT + FIRMER · x. irace narrows in the same way (López-Ibáñez et al. 2016, section 2.2).
-WIDE, NARROWING, LEAST = 0.5, 0.1, 0.02
-KEPT, FIRMER = 0.3, 0.65
+# WIDEST · NARROWING^x of their range, at least NARROWEST; categories stay with probability
+# STAY + STAY_MORE · x. irace narrows in the same way (López-Ibáñez et al. 2016, section 2.2).
+WIDEST, NARROWING, NARROWEST = 0.5, 0.1, 0.02
+STAY, STAY_MORE = 0.3, 0.65
 
 
 def effects(
-    runs: RunTable, configurations: int, *, power: float = POWER, shrink: float = 0.0
+    runs: RunTable, configurations: int, *, power: float = MODEL_POWER, shrink: float = 0.0
 ) -> FloatArray:
     """(configurations,): how costly each is on the scale of cost^power, adjusted for its columns.
 
@@ -217,16 +217,17 @@ def learn(tried: Tried, categorical: BoolArray) -> Surrogate | None:
     runs = tried.table()
     made = np.bincount(runs.place, minlength=len(tried.configurations))
     places = np.flatnonzero(made)
-    if places.size < FIRST:
+    if places.size < LEAST_LEARNT:
         return None
     cost = effects(runs, len(made))
     if np.ptp(cost[places]) == 0:
         return None
-    if places.size > MOST:
+    if places.size > MOST_LEARNT:
         # The better half of what the model can take, and of the others an even sample.
         ranked = places[np.argsort(cost[places], kind="stable")]
-        others = np.linspace(MOST // 2, places.size - 1, MOST - MOST // 2).astype(np.int64)
-        places = ranked[np.concatenate([np.arange(MOST // 2), others])]
+        half = MOST_LEARNT // 2
+        others = np.linspace(half, places.size - 1, MOST_LEARNT - half).astype(np.int64)
+        places = ranked[np.concatenate([np.arange(half), others])]
     points = np.stack([tried.points[place] for place in places.tolist()])
     with _one_thread():
         return Surrogate(points, cost[places], made[places], categorical)
@@ -258,7 +259,7 @@ class Proposer:
     Parameters
     ----------
     seed
-        Every draw is from a generator made of it and the number of decisions so far.
+        Every draw is from a generator made of it and the number of events so far.
     """
 
     def __init__(self, space: Space, seed: int) -> None:
@@ -269,30 +270,33 @@ class Proposer:
         self._learnt_at, self._drawn_at = 0, (0, -1)
         self._batches: dict[str, list[Proposal]] = {}
 
-    def propose(self, tried: Tried, *, decisions: int, spent: float, lost: bool) -> Proposal | None:
+    def propose(
+        self, tried: Tried, *, events: int, spent: float, default_leads: bool
+    ) -> Proposal | None:
         """A configuration that was not tried; None if none was found.
 
         Parameters
         ----------
-        decisions
-            The number of decisions so far.
+        events
+            The number of events so far.
         spent
             The share of the budget that is spent: the larger, the closer to the best are proposals.
-        lost
+        default_leads
             Whether nothing better than the default is known.
         """
-        rng = np.random.default_rng([self._seed, decisions])
+        rng = np.random.default_rng([self._seed, events])
         self._learn(tried)
         chance, source = rng.random(2)
-        random = RANDOM + EARLY * (1 - spent)
+        random = RANDOM_SHARE + EARLY_SHARE * (1 - spent)
         kinds = ["random"]
-        if chance >= (max(LOST, random) if lost else random) and tried.parents():
+        elsewhere = max(DEFAULT_LEADS_SHARE, random) if default_leads else random
+        if chance >= elsewhere and tried.parents():
             kinds.insert(0, "neighbour")
-        if chance >= random and source < LEARNT and self._model is not None:
+        if chance >= random and source < MODEL_SHARE and self._model is not None:
             kinds.insert(0, "model")
         for kind in kinds:
             # A space that is nearly exhausted has hardly anything new near the best.
-            for _ in range(ATTEMPTS // DRAWN if kind == "random" else TRIES[kind]):
+            for _ in range(ATTEMPTS // BATCH if kind == "random" else BATCHES[kind]):
                 batch = self._batches.get(kind) or self._draw(kind, tried, spent, rng)
                 self._batches[kind] = batch
                 while batch:
@@ -318,9 +322,9 @@ class Proposer:
         if kind == "model":
             points = self._sampled(tried, spent, rng)
         elif kind == "neighbour":
-            points = self._around(tried, DRAWN, spent, rng)
+            points = self._around(tried, BATCH, spent, rng)
         else:
-            points = self._random(DRAWN, rng)
+            points = self._random(BATCH, rng)
         configurations = self._space.at(points)
         return [
             Proposal(configuration, kind, point)
@@ -335,7 +339,7 @@ class Proposer:
             return points[:0]
         with _one_thread():
             points = points[np.argsort(self._model.promise(points), kind="stable")[:PROMISING]]
-            number = min(BATCH, len(points))
+            number = min(MODEL_BATCH, len(points))
             samples = self._model.sample(points, number, rng, temper=TEMPER)
         taken: list[int] = []
         for sample in samples:
@@ -358,6 +362,6 @@ class Proposer:
             return np.empty((0, points.dimensions))
         chosen = np.minimum(rng.geometric(0.5, number), len(parents)) - 1
         centres = np.stack([tried.points[place] for place in parents])[chosen]
-        spread = max(LEAST, WIDE * NARROWING**spent)
-        drawn = points.around(centres, rng, spread=spread, keep=KEPT + FIRMER * spent)
+        spread = max(NARROWEST, WIDEST * NARROWING**spent)
+        drawn = points.around(centres, rng, spread=spread, keep=STAY + STAY_MORE * spent)
         return np.asarray(drawn[points.allowed(drawn)])

@@ -1,18 +1,32 @@
-"""What a search runs next: it proposes configurations, races them in heats, and keeps the best.
+"""What a search runs next: the schedule of heats, stages, duels and the final.
 
-`Search` decides without doing anything: `next` says which run to start, `take` takes in what a run
-cost. It records what it decides as events; from these and the runs, `restore` rebuilds its state:
+How a search goes:
+
+1. The budget is spent in about eight *heats*. Each opens with the *incumbent* (the best so far, and
+   the heat's *defender*), five dropped configurations that look promising (second chances: often a
+   single run spoke against them), and new *proposals* (`model`), made when their first run starts.
+2. All run the same cells in the same order, the incumbent's runs first. The first stage is one run
+   each; then `race.next_stage` drops the worst and brings the *contenders* to 25 % more runs.
+3. When the race is over, its *leader* is the *challenger* of the defender: in a *duel* the one with
+   fewer runs catches up, until the winner becomes the incumbent.
+4. Where workers would wait, the next heat opens early. Winners of heats that ran at once meet in a
+   duel of their own.
+5. With many workers, or when no proposals are left, a *final* of 16 is halved by plain means.
+
+`Schedule` decides without doing anything: `next` says which run to start, `take` takes in its cost.
+A run that another heat has under way is not started twice: both heats wait for it. Whoever exceeds
+a cap is out, in all heats.
+
+What is decided is recorded as events; from these and the runs, `restore` rebuilds the state:
 
 * "heat": number, kind, grant, defender, members, new (proposals), order, made (runs before it);
 * "proposal": heat, name, origin;
 * "stage": heat, contenders, stop, keep, later, challenger, started;
 * "over": heat, reason; "incumbent": name, runs.
 
-Configurations are given by their places, the order of proposals, except where it says name. A
-proposal is made when its first run starts. A heat decides when its own runs are done; workers that
-would wait meanwhile make runs of another heat, which is opened early. Random generators are seeded
-by (seed, number of events): a resumed search draws nothing twice, and need not go the way it would
-have gone.
+Configurations are given by their places, the order of proposals, except where it says name. Random
+generators are seeded by (seed, number of events): a resumed search draws nothing twice, and need
+not go the way it would have gone.
 """
 
 import math
@@ -21,22 +35,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from truecost.campaigns.comparison import LEAST_RUNS
+from truecost.campaigns.grid import Cell, Grid, Place
+from truecost.campaigns.heat import Heat, HeatKind, Stage, Start
 from truecost.campaigns.model import Proposal, Proposer, promising
-from truecost.campaigns.race import (
-    FEW,
-    FIRST_TEST,
-    Cell,
-    Grid,
-    Heat,
-    HeatKind,
-    Place,
-    Stage,
-    Start,
-    affordable,
-    duel,
-    next_stage,
-    size_of_heat,
-)
+from truecost.campaigns.race import SMALL_BUDGET, affordable, duel, next_stage, size_of_heat
 from truecost.campaigns.tried import Tried
 from truecost.matrix.log import Step
 from truecost.space.space import Configuration, Space
@@ -61,7 +64,7 @@ class Run(NamedTuple):
     cap: float = math.inf
 
 
-class Search:
+class Schedule:
     """The decisions of a search.
 
     Parameters
@@ -111,11 +114,11 @@ class Search:
         self.steps: list[Step] = []
         # What is proposed before anything is known, each of them once.
         first = [space.default(), *(Configuration.of(start.values) for start in starts)]
-        self._first = {configuration.name: configuration for configuration in first}
+        self._starts = {configuration.name: configuration for configuration in first}
         self._proposer = Proposer(space, seed)
         self._size, self._exhausted = space.size(), False
         self._heats: list[Heat] = []
-        self._opened = self._decisions = 0
+        self._opened = self._events = 0
         # Whether a heat has had a winner; before, there is no incumbent to defend its place.
         self._has_incumbent = False
         self._wants_final = workers >= FINAL_WORKERS if final is None else final
@@ -159,20 +162,20 @@ class Search:
 
     def take(self, run: Run, cost: float, *, censored: bool = False) -> None:
         """Take in the cost of a run; `censored`: it was stopped at its cap."""
-        self._note(run.place, run.cell, cost, censored=censored)
+        self._add_run(run.place, run.cell, cost, censored=censored)
         heats = self._flying.pop((run.place, run.cell))
         for heat in heats:
             heat.running -= 1
-            heat.under_way.discard(run.place)
+            heat.later_running.discard(run.place)
         if cost > run.cap:
             # A timeout may cost more than a cap that did not stop it. The cap was the first heat's.
             heats[0].drop(run.place)
 
-    def _note(self, place: Place, cell: Cell, cost: float, *, censored: bool) -> None:
+    def _add_run(self, place: Place, cell: Cell, cost: float, *, censored: bool) -> None:
         tried = self.tried
         unknown = censored or math.isnan(cost)
         if not math.isnan(cost):
-            tried.note(place, cell, cost, censored=censored)
+            tried.add_run(place, cell, cost, censored=censored)
         tried.out[place] |= unknown
         for heat in self._heats:
             if unknown:
@@ -187,20 +190,20 @@ class Search:
             if (run := self._startable(heat, start)) is not None:
                 return run
         if heat.new:
-            if heat.free <= 0 and heat.running > len(heat.under_way):
+            if heat.uncapped <= 0 and heat.running > len(heat.later_running):
                 return None  # the cap follows from the runs without one
             return self._propose(heat)
-        if heat.running > len(heat.under_way):
+        if heat.running > len(heat.later_running):
             return None
         stop, limit = heat.stage.stop if heat.stage else 0, heat.limit()
-        for place in [place for place in heat.later if place not in heat.under_way]:
+        for place in [place for place in heat.later if place not in heat.later_running]:
             allowed = limit - heat.total(place)
             if heat.count(place) >= stop:
                 heat.later.remove(place)
             elif allowed <= 0:  # a run costs more than nothing
                 heat.drop(place)
             else:
-                heat.under_way.add(place)
+                heat.later_running.add(place)
                 run = self._startable(heat, Start(place, heat.count(place), allowed))
                 if run is not None:
                     return run
@@ -221,7 +224,7 @@ class Search:
         """The first run of a new configuration."""
         tried = self.tried
         configuration = next(
-            (c for name, c in self._first.items() if name not in tried.names), None
+            (c for name, c in self._starts.items() if name not in tried.names), None
         )
         if configuration is not None:
             point = self._space.points.encode([configuration.values])[0]
@@ -230,18 +233,18 @@ class Search:
         else:
             spent = tried.made / max(tried.made + len(self._flying) + self._left, 1.0)
             proposal = self._proposer.propose(
-                tried, decisions=self._decisions, spent=spent, lost=tried.incumbent == 0
+                tried, events=self._events, spent=spent, default_leads=tried.incumbent == 0
             )
         if proposal is None:
             self._exhausted, heat.new = True, 0
             return None
         name = proposal.configuration.name
-        self._decide("proposal", heat=heat.number, name=name, origin=proposal.origin)
+        self._event("proposal", heat=heat.number, name=name, origin=proposal.origin)
         place = tried.enter(*proposal)
-        cap = math.inf if heat.free > 0 else heat.limit()
+        cap = math.inf if heat.uncapped > 0 else heat.limit()
         heat.enter(place)
         heat.new -= 1
-        heat.free -= 1
+        heat.uncapped -= 1
         return Run(place, heat.order[0], cap)
 
     def _advance(self, heat: Heat) -> None:
@@ -277,16 +280,7 @@ class Search:
     def _begin(self, heat: Heat, stage: Stage) -> None:
         """Queue the runs of a stage."""
         heat.begin(stage, self.tried.costs)
-        self._decide(
-            "stage",
-            heat=heat.number,
-            contenders=stage.contenders,
-            stop=stage.stop,
-            keep=stage.keep,
-            later=stage.later,
-            challenger=heat.challenger,
-            started=heat.started,
-        )
+        self._event("stage", heat=heat.number, **heat.stage_data(stage))
 
     def _advance_final(self, heat: Heat) -> None:
         """Halve the finalists by their means on common runs, until one is left."""
@@ -308,17 +302,17 @@ class Search:
         tried = self.tried
         self._heats.remove(heat)
         self.reason = heat.reason or self.reason
-        self._decide("over", heat=heat.number, reason=heat.reason)
+        self._event("over", heat=heat.number, reason=heat.reason)
         if winner is None or (winner == heat.defender and self._has_incumbent):
             return
         unchanged = not self._has_incumbent or tried.incumbent == heat.defender
         if unchanged or heat.kind == "final":
             self._crown(winner)
-        elif winner != tried.incumbent and self._left_for(None) > FIRST_TEST:
+        elif winner != tried.incumbent and self._left_for(None) > LEAST_RUNS:
             grant = 2.0 * tried.count(tried.incumbent)
-            meeting = self._open_heat("duel", grant, [winner])
-            meeting.challenger = winner
-            self._advance(meeting)
+            heat = self._open_heat("duel", grant, [winner])
+            heat.challenger = winner
+            self._advance(heat)
 
     def _crown(self, winner: Place) -> None:
         """Make a configuration the incumbent."""
@@ -328,7 +322,7 @@ class Search:
         tried.incumbent, self._has_incumbent = winner, True
         name = tried.configurations[winner].name
         self.steps.append(Step(tried.made, name))
-        self._decide("incumbent", name=name, runs=tried.made)
+        self._event("incumbent", name=name, runs=tried.made)
 
     def _close(self) -> None:
         """The budget is spent: what the open heats know decides."""
@@ -352,8 +346,8 @@ class Search:
             made=tried.made, left=left, proposals_left=proposals, incumbent_runs=runs
         )
         if new:
-            waiting = sum(name not in tried.names for name in self._first)
-            self._open_race(grant, int(min(max(new, waiting), left)))
+            starts = sum(name not in tried.names for name in self._starts)
+            self._open_race(grant, int(min(max(new, starts), left)))
             return True
         if self._heats or self._flying:
             return False
@@ -366,8 +360,8 @@ class Search:
         heat = self._open_heat("race", grant, members, new)
         entered = len(heat.costs) + new
         if self._capping and entered * (len(heat.order) - 1) > grant - new:
-            heat.free = affordable(new, new, grant)
-        keep = heat.free if heat.free < new else 0
+            heat.uncapped = affordable(new, new, grant)
+        keep = heat.uncapped if heat.uncapped < new else 0
         self._begin(heat, Stage(tuple(heat.costs), 1, keep, new=new))
 
     def _open_final(self) -> bool:
@@ -395,10 +389,10 @@ class Search:
             shared = np.zeros(grid.instances * grid.runs, dtype=np.int64)
             for member in members:
                 shared[list(tried.costs[member])] += 1
-        rng = np.random.default_rng([self._seed, self._decisions])
+        rng = np.random.default_rng([self._seed, self._events])
         known = () if defender is None else tried.costs[defender]
         order = grid.order(rng, known, shared)
-        data = self._decide(
+        data = self._event(
             "heat",
             number=self._opened,
             kind=kind,
@@ -413,18 +407,9 @@ class Search:
 
     def _add_heat(self, data: Mapping[str, Any]) -> Heat:
         """The heat of an event."""
-        defender, order = data["defender"], data["order"]
-        heat = Heat(
-            kind=data["kind"],
-            number=data["number"],
-            order=order,
-            instances=np.array(order, dtype=np.int64) // self._grid.runs,
-            defender=defender,
-            grant=data["grant"],
-            new=data["new"],
-            free=data["new"],
-        )
-        for place in [*([] if defender is None else [defender]), *data["members"]]:
+        heat = Heat.of(data, self._grid.runs)
+        defenders = [] if heat.defender is None else [heat.defender]
+        for place in [*defenders, *data["members"]]:
             heat.enter(place)
             heat.extend(place, self.tried.costs[place])
         self._heats.append(heat)
@@ -435,7 +420,7 @@ class Search:
 
     def _keeps_for_final(self) -> bool:
         """Whether runs are kept for a final."""
-        return self._wants_final and self.tried.made + self._left >= FEW
+        return self._wants_final and self.tried.made + self._left >= SMALL_BUDGET
 
     def _final_is_due(self) -> bool:
         """Whether there was no final yet, or, with a larger budget, a search since."""
@@ -455,8 +440,8 @@ class Search:
                 left -= max(0.0, other.grant - other.started)
         return left
 
-    def _decide(self, kind: str, /, **data: Any) -> dict[str, Any]:
-        self._decisions += 1
+    def _event(self, kind: str, /, **data: Any) -> dict[str, Any]:
+        self._events += 1
         self._record(kind, data)
         return data
 
@@ -480,11 +465,11 @@ class Search:
         places = {c.name: Place(place) for place, c in enumerate(tried.configurations)}
         for name, cell, cost, censored in runs:
             if name in places:
-                self._note(places[name], cell, cost, censored=censored)
+                self._add_run(places[name], cell, cost, censored=censored)
         open_heats: dict[int, Heat] = {}
         entered = 0
         for kind, data in recorded:
-            self._decisions += 1
+            self._events += 1
             heat = open_heats.get(data.get("heat", -1))
             if kind == "heat":
                 heat = open_heats[data["number"]] = self._add_heat(data)
@@ -494,16 +479,10 @@ class Search:
             elif kind == "proposal":
                 if heat is not None:
                     heat.enter(Place(entered))
-                    heat.new, heat.free = heat.new - 1, heat.free - 1
+                    heat.new, heat.uncapped = heat.new - 1, heat.uncapped - 1
                 entered += 1
             elif kind == "stage" and heat is not None:
-                heat.level = heat.stage.stop if heat.stage else 0
-                heat.challenger, heat.started = data["challenger"], data["started"]
-                heat.stage = Stage(
-                    tuple(data["contenders"]), data["stop"], data["keep"], tuple(data["later"])
-                )
-                heat.contenders = list(heat.stage.contenders)
-                heat.free = min(heat.free, heat.stage.keep or heat.free)
+                heat.restore_stage(data)
             elif kind == "over" and heat is not None:
                 self._heats.remove(open_heats.pop(heat.number))
         for heat in self._heats:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from truecost.campaigns.budget import Purse
 from truecost.campaigns.campaign import Campaign
-from truecost.campaigns.race import Grid
-from truecost.campaigns.schedule import KINDS, Run, Search
+from truecost.campaigns.grid import Grid
+from truecost.campaigns.schedule import KINDS, Run, Schedule
 from truecost.errors import TruecostError
 from truecost.matrix.log import Step
 from truecost.running.pools import Finished, Task
@@ -74,7 +74,7 @@ def search(
     """
     journal, scenario, grid = campaign.journal, campaign.scenario, Grid(len(instances), runs)
     metric = scenario.metric
-    decisions = Search(
+    schedule = Schedule(
         scenario.space,
         grid,
         seed=seed,
@@ -85,14 +85,14 @@ def search(
         starts=starts,
         record=journal.event,
     )
-    _restore(decisions, campaign, instances, grid)
+    _restore(schedule, campaign, instances, grid)
     flying: dict[tuple[str, str, int], Run] = {}
     cutoff = metric.cutoff or math.inf
 
     def submit(run: Run) -> None:
-        configuration = decisions.tried.configurations[run.place]
+        configuration = schedule.tried.configurations[run.place]
         instance, number = instances[grid.instance(run.cell)], grid.number(run.cell)
-        if not decisions.tried.costs[run.place]:
+        if not schedule.tried.costs[run.place]:
             journal.enter([configuration])
         task = Task(
             configuration=configuration,
@@ -108,38 +108,38 @@ def search(
         task = finished.task
         run = flying.pop((task.configuration.name, task.instance.name, task.number))
         censored = finished.outcome.status == Status.CENSORED
-        decisions.take(run, metric.cost(finished.outcome), censored=censored)
+        schedule.take(run, metric.cost(finished.outcome), censored=censored)
 
     # A few more than there are workers, so that none waits for us between two runs.
     most = campaign.workers + campaign.workers // 8
     while True:
         while (
-            len(flying) < most and (run := decisions.next(_runs_left(purse, scenario))) is not None
+            len(flying) < most and (run := schedule.next(_runs_left(purse, scenario))) is not None
         ):
             submit(run)
         if not flying:
             break
         for finished in campaign.wait():
             take(finished)
-        cost = decisions.tried.training_cost(grid)[0]
+        cost = schedule.tried.training_cost(grid)[0]
         campaign.report(
             phase="training",
             spent=purse.spent,
             budget=purse.budget,
-            configurations=len(decisions.tried.configurations),
-            incumbent=decisions.incumbent.name,
+            configurations=len(schedule.tried.configurations),
+            incumbent=schedule.incumbent.name,
             estimate=cost,
         )
-    cost, error = decisions.tried.training_cost(grid)
-    tried = decisions.tried
+    cost, error = schedule.tried.training_cost(grid)
+    tried = schedule.tried
     return SearchResult(
-        incumbent=decisions.incumbent,
+        incumbent=schedule.incumbent,
         origin=tried.origins[tried.incumbent] if tried.origins else "default",
-        steps=tuple(decisions.steps),
+        steps=tuple(schedule.steps),
         configurations=len(tried.configurations),
         training_cost=cost,
         standard_error=error,
-        reason=decisions.reason,
+        reason=schedule.reason,
     )
 
 
@@ -160,7 +160,7 @@ def _runs_left(purse: Purse, scenario: "Scenario") -> float:
 
 
 def _restore(
-    decisions: Search, campaign: Campaign, instances: Sequence[Instance], grid: Grid
+    schedule: Schedule, campaign: Campaign, instances: Sequence[Instance], grid: Grid
 ) -> None:
     """Take in what the journal has."""
     journal = campaign.journal
@@ -190,4 +190,4 @@ def _restore(
     ]
     if missing:
         raise TruecostError(f"{journal.path}: configuration {missing[0]} is missing.")
-    decisions.restore(events, known.__getitem__, runs)
+    schedule.restore(events, known.__getitem__, runs)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truecost.arrays import FloatArray, IntArray
-from truecost.campaigns.race import Cell, Grid, Place
+from truecost.campaigns.grid import Cell, Grid, Place
 from truecost.space.space import Configuration
 
 # How many of the best have neighbours proposed.
@@ -60,7 +60,7 @@ class Tried:
         self.out.append(False)
         return Place(len(self.costs) - 1)
 
-    def note(self, place: Place, cell: Cell, cost: float, *, censored: bool = False) -> None:
+    def add_run(self, place: Place, cell: Cell, cost: float, *, censored: bool = False) -> None:
         """The cost of a run; a censored one costs at least as much, and is only learnt from."""
         self._places.append(place)
         self._cells.append(cell)

@@ -1,0 +1,61 @@
+"""The runs that a search can make: each configuration on each instance, so many times."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NewType
+
+import numpy as np
+
+from truecost.arrays import IntArray
+
+# A configuration, by its index in the order of entry.
+Place = NewType("Place", int)
+# An instance and the number of the run on it, by its index in a `Grid`.
+Cell = NewType("Cell", int)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The runs a configuration can make: numbers 0 to `runs` - 1 on each instance.
+
+    More instances may be added without changing the cells of the others.
+    """
+
+    instances: int
+    runs: int
+
+    def instance(self, cell: Cell) -> int:
+        """The index of the instance."""
+        return cell // self.runs
+
+    def number(self, cell: Cell) -> int:
+        """The number of the run on its instance."""
+        return cell % self.runs
+
+    def cell(self, instance: int, number: int) -> Cell:
+        """The cell of a run."""
+        return Cell(instance * self.runs + number)
+
+    def order(
+        self, rng: np.random.Generator, first: Iterable[Cell] = (), shared: IntArray | None = None
+    ) -> list[Cell]:
+        """All cells in random order, the `first` of them early.
+
+        `first` must be an even allocation, as every prefix of an order is; then every prefix of the
+        new order is one, too. `shared` (cells,) counts who has each run: shared ones come first.
+        """
+        done = rng.permutation(np.array(sorted(first), dtype=np.int64))
+        if shared is not None:
+            done = done[np.argsort(-shared[done], kind="stable")]
+        rest = np.setdiff1d(np.arange(self.instances * self.runs), done)
+        # Of each instance the lowest number first, as journals count them.
+        rest = rest[np.lexsort((rng.random(rest.size), rest % self.runs))]
+        cells = np.concatenate([done, rest])
+        # The k-th run on an instance belongs to round k, whatever its number.
+        instance = cells // self.runs
+        by_instance = np.argsort(instance, kind="stable")
+        counts = np.bincount(instance, minlength=self.instances)
+        rounds = np.empty(cells.size, dtype=np.int64)
+        rounds[by_instance] = np.arange(cells.size) - np.repeat(counts.cumsum() - counts, counts)
+        ordered: list[Cell] = cells[np.argsort(rounds, kind="stable")].tolist()
+        return ordered
