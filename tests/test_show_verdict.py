@@ -8,6 +8,7 @@ import pytest
 import show_records as records
 
 from truecost.judge.assessment import Assessment
+from truecost.judge.evidence import Evidence
 from truecost.judge.question import Question
 from truecost.matrix.log import Plan
 from truecost.show import sentences, verdict
@@ -110,6 +111,17 @@ def test_a_mixed_result_counts_all_failures() -> None:
     assert "failed less often (6 against 9)" in said
     # With units of different sizes: no "more often (6 against 9)".
     assert "against" not in verdict.headline(records.laddered("better", 1.0, 1.5, mixed=True))
+
+
+@pytest.mark.parametrize("grade", ["better", "worse", "no relevant difference"])
+def test_conditions_are_on_the_badge(grade: str) -> None:
+    """A result would look guaranteed though nobody confirmed what it assumes."""
+    given = records.proven(grade, green=False)
+    assert isinstance(given.evidence, Evidence)
+    sample = replace(given, evidence=replace(given.evidence, condition="If not tuned here."))
+    said = verdict.block(sample)
+    assert said.badge.endswith(", with a condition")
+    assert said.tone != "good"
 
 
 @pytest.mark.parametrize("grade", ["better", "undecided"])

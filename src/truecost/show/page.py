@@ -62,7 +62,8 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
         undefined=StrictUndefined,
     )  # fmt: skip
     # Beside the answer, where the answer depends on it.
-    condition = visible(assessment.condition or "") if assessment.grade == "better" else ""
+    proven = ("better", "worse", "no relevant difference")
+    condition = visible(assessment.condition or "") if assessment.grade in proven else ""
     environment.filters |= {"prose": _prose, "held": unbroken}
     return environment.get_template("page.html.j2").render(
         title=title or sections.title(assessment),

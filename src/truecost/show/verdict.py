@@ -422,5 +422,7 @@ def _badge(assessment: "Assessment") -> tuple[str, Tone]:
         return "No default", "open"
     if grade == "better" and not assessment.green:
         return "Better, with a condition", "open"
+    if grade in ("worse", _NO_DIFFERENCE) and assessment.condition is not None:
+        return f"{opening(grade)}, with a condition", "bad" if grade == "worse" else "open"
     tone: Tone = "good" if assessment.green or assessment.margin_kept else "open"
     return opening(grade), "bad" if grade in ("worse", "probably worse") else tone

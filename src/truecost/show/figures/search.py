@@ -118,7 +118,8 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None, most: int = 15) 
         (True, "may be the best", {"color": BLUE, "marker": "o"}),
         (False, "ruled out", {"edgecolors": GREY, "facecolors": "none",
                                               "marker": "o"}),
-        (None, "", {"color": BLUE, "marker": "o"}),
+        (None, "not compared", {"color": GREY, "marker": "x"})
+        if known else (None, "", {"color": BLUE, "marker": "o"}),
     )  # fmt: skip
     for kind, what, look in looks:
         places = [place for place, row in enumerate(rows) if row.maybe_best is kind]
