@@ -218,6 +218,17 @@ def test_training_instances_are_called_so() -> None:
     assert "favours" in said.training
 
 
+def test_only_the_best_is_over_tuned() -> None:
+    """The over-tuning of the best of a list would be told of a configuration that somebody named."""
+    runs = records.times()
+    best = records.judged(runs, default="0", adaptive=False)
+    assert best.selection is not None
+    given = replace(best, selection=replace(best.selection, error=0.5))
+    assert "over-tuning" in verdict.block(given).training
+    named = replace(given, winner=given.ranking[2].configuration)
+    assert verdict.block(named).training == ""
+
+
 def test_small_over_tuning_is_no_news() -> None:
     """An over-tuning of a millionth would be reported as a finding."""
     sample = records.samples()["hostile names"]

@@ -405,7 +405,8 @@ def over_tuned(assessment: "Assessment") -> bool:
     if assessment.log.runs is assessment.log.test:  # a validation of its own: no training
         return False
     error = None if assessment.selection is None else assessment.selection.error
-    costs = [row.cost for row in assessment.ranking if row.configuration == assessment.winner]
+    # It is the error of whoever looks best, and of nobody else.
+    costs = [row.cost for row in assessment.ranking[:1] if row.configuration == assessment.winner]
     return error is not None and bool(costs) and error > NEGLIGIBLE * abs(costs[0])
 
 
