@@ -101,6 +101,8 @@ def test_conflicting_penalties(side: str, low: float, high: float, words: str) -
     assert words in said.headline
     assert said.headline.lower().startswith(side)
     assert "declared 10" in said.headline
+    # Of 1.5 to 3 "up to" would claim more.
+    assert ("up to" in said.badge) == (low == 1)
     assert said.tone == "open"
 
 

@@ -58,6 +58,8 @@ def sentence(assessment: "Assessment") -> str:
     difference, unit, delta = same.difference, unit_of(assessment), given(question.delta)
     observed, limits, near = map(escape, values(difference))
     basis = BASIS[evidence.basis].format(candidates=f"{evidence.candidates:,}")
+    if same.instances == 1:
+        basis = basis.replace("instances", "instance", 1)
     unit_count = f"{same.units:,} {'families' if same.unit == 'family' else 'seeds'}, "
     size = f"{'' if same.unit == 'instance' else unit_count}{same.instances:,}"
     results = RESULT_BY_WINS if question.primary == "wins" else RESULT
@@ -70,11 +72,11 @@ def sentence(assessment: "Assessment") -> str:
     if isfinite(difference.lower) and isfinite(difference.upper):
         lines.append(
             f"{place} it lies between {limits.replace(' to ', ' and ')}{unit} "
-            f"(betting confidence bounds, each with error probability {delta})."
+            f"(one-sided betting confidence bounds, each with error probability {delta})."
         )
     if evidence.candidates > 1:
         lines.append(
-            f"These error probabilities allow for the choice among {evidence.candidates:,} "
+            f"All bounds and intervals allow for the choice among {evidence.candidates:,} "
             "configurations (Bonferroni)."
         )
     held = (one.sentence for one in assessment.caveats if one.code in CONDITIONS)

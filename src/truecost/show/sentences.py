@@ -118,7 +118,7 @@ TRAINING: Final[dict[str, str]] = {
     "{winner}.",
     "search": "On the {instances} that both were run on, the difference was {difference}; "
     "tuning favours {winner} there.",
-    "tuned": "Tuning favours {winner} here: it was chosen for these runs.",
+    "tuned": "Tuning favours {winner} here: it was chosen by these runs.",
 }
 
 WHERE: Final = {

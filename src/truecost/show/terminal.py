@@ -58,7 +58,8 @@ def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
     """Return the verdict block alone, as compare, validate, configure and demo print it."""
     paint = _painter(colour)
     first, *more = wrapped(said.answer, width)
-    lead = said.answer.partition(" ")[0] if said.badge.startswith("Better up") else said.badge
+    # Where the penalty decides, the headline begins with the first word of the badge.
+    lead = said.badge if first.startswith(said.badge) else said.badge.partition(" ")[0]
     if first.startswith(lead):
         first = f"{paint(lead, said.tone)}{first[len(lead) :]}"
     lines = [first, *more]

@@ -417,7 +417,9 @@ def _badge(assessment: "Assessment") -> tuple[str, Tone]:
         if ladder.mixed:
             return "Mixed", "open"
         side = "Better" if ladder.better is not None else "Worse"
-        high = (ladder.better or ladder.worse or (1.0, 1.0))[1]
+        low, high = ladder.better or ladder.worse or (1.0, 1.0)
+        if low > 1:
+            return f"{side} at {par(low)}{'' if low == high else f' to {par(high)}'}", "open"
         return f"{side} up to {par(high)}", "open"
     if assessment.default is None and not isinstance(assessment.evidence, Refusal):
         return "No default", "open"
