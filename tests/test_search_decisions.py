@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_tools import SPACE, Simulation, cost_of
 
+from truecost.campaigns.grid import Cell, Place
+from truecost.campaigns.heat import Stage
 from truecost.space.space import Configuration, Space
 
 SMALL = Space.parse("a {u,v,w} [u]\nb [1,3] [1]i\n")
@@ -249,3 +251,43 @@ def test_a_cap_counts_in_the_heat_that_set_it() -> None:
                 shared += stopped
                 assert not stopped or run.place in heat.contenders
     assert shared
+
+
+def test_the_last_runs_of_a_final_count() -> None:
+    """Where they are the last of the budget, the final would be decided without them."""
+    decided = 0
+    for seed in range(4):
+        simulation = Simulation(workers=32, seed=seed).run(500 + seed)
+        events = simulation.events
+        finals = {data["number"]: data for kind, data in events if kind == "heat"}
+        stages = [data for kind, data in events if kind == "stage"]
+        final, stage = finals[stages[-1]["heat"]], stages[-1]
+        costs = simulation.search.tried.costs
+        cells = final["order"][: stage["stop"]]
+        if final["kind"] == "final" and all(
+            set(cells) <= set(costs[p]) for p in stage["contenders"]
+        ):
+            means = {p: np.mean([costs[p][cell] for cell in cells]) for p in stage["contenders"]}
+            assert simulation.search.tried.incumbent == min(means, key=means.__getitem__)
+            decided += 1
+    assert decided > 2
+
+
+def test_a_budget_that_ends_in_a_duel_forgets_no_challenger() -> None:
+    """A defender that was catching up would stay the incumbent, though it is behind."""
+    schedule = Simulation(instances=10, runs=1).search
+    tried = schedule.tried
+    for configuration in SPACE.configurations(2, seed=1):
+        tried.enter(configuration, "random", np.zeros(4))
+    heat = schedule._add_heat(
+        {"kind": "race", "number": 0, "order": list(map(Cell, range(10))), "defender": Place(0)}
+        | {"grant": 20.0, "members": [Place(1)], "new": 0, "made": 0}
+    )
+    schedule._has_incumbent = True
+    for place, runs in ((0, 3), (1, 8)):
+        for cell in range(runs):
+            schedule._add_run(Place(place), Cell(cell), 2.0 - place, censored=False)
+    heat.level, heat.challenger = 3, Place(1)
+    heat.begin(Stage((Place(0),), 5, 0), tried.costs)
+    schedule._close()
+    assert tried.incumbent == 1

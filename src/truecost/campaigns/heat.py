@@ -169,6 +169,12 @@ class Heat:
             if place not in stage.later:
                 self.queue.extend(starts)
 
+    def end_stage(self) -> None:
+        """Go to the level of a stage that is done; who could not make its runs is dropped."""
+        if self.stage is not None:
+            self.level = self.stage.stop
+        self.contenders = [place for place in self.contenders if self.count(place) >= self.level]
+
     def resume(self, known: Sequence[Mapping[Cell, float]], out: Sequence[bool]) -> None:
         """Queue again what has not been run, after a restart."""
         for place in self.costs:

@@ -249,9 +249,7 @@ class Schedule:
 
     def _advance(self, heat: Heat) -> None:
         """Begin the next stage of a heat whose last one is done, or end it."""
-        if heat.stage is not None:
-            heat.level = heat.stage.stop
-        heat.contenders = [p for p in heat.contenders if heat.count(p) >= heat.level]
+        heat.end_stage()
         if heat.kind == "final":
             self._advance_final(heat)
             return
@@ -327,7 +325,10 @@ class Schedule:
     def _close(self) -> None:
         """The budget is spent: what the open heats know decides."""
         for heat in list(self._heats):
-            heat.reason, winner = "the budget is spent", heat.leader()
+            if heat.is_idle:
+                heat.end_stage()
+            heat.reason = "the budget is spent"
+            winner = heat.leader() if heat.challenger is None else heat.challenger
             if winner is not None and heat.defender is not None and heat.kind != "final":
                 outcome = duel(heat, winner, heat.defender, left=0, at_least=1)
                 winner = None if isinstance(outcome, Stage) else outcome
