@@ -171,12 +171,14 @@ def test_compare_catches_a_small_slowdown_by_wins(run: Run, tmp_path: Path) -> N
     """A version that is 10 % slower on 82 of 90 instances would pass CI."""
     rng = np.random.default_rng(3)
     base = np.minimum(rng.lognormal(0, 1.5, 90), 25)
-    slower = np.where(np.arange(90) < 82, 1.1, 0.9) * base
-    for name, cost in (("old", base), ("new", slower)):
+    changed = np.where(np.arange(90) < 82, 1.1, 0.9) * base
+    for name, cost in (("old", base), ("new", changed)):
         frame = {"configuration": name, "instance": np.arange(90), "cost": cost}
         pd.DataFrame(frame).to_csv(tmp_path / f"{name}.csv", index=False)
     files = (tmp_path / "old.csv", tmp_path / "new.csv")
-    assert run("compare", *files, "--cutoff", "30").returncode == 1
+    slower = run("compare", *files, "--cutoff", "30")
+    assert slower.returncode == 1
+    assert "lose more runs" in slower.stdout.splitlines()[-1]
     assert run("compare", *files[::-1], "--cutoff", "30").returncode == 0
 
 

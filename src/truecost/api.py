@@ -138,6 +138,17 @@ class Comparison:
         loses = same is not None and same.wins is not None and same.wins.grade == "worse"
         return int(self.assessment.grade in ("worse", "probably worse") or loses)
 
+    @property
+    def reason(self) -> str:
+        """Why the exit code is 1; empty where it is 0."""
+        if not self.exit_code:
+            return ""
+        if self.assessment.question.margin is not None:
+            return "Exit code 1: it is not proven that NEW keeps to the margin."
+        if self.assessment.grade in ("worse", "probably worse"):
+            return f"Exit code 1: NEW is {self.assessment.grade} on average."
+        return "Exit code 1: NEW is proven to lose more runs than it wins."
+
     def summary(self) -> str:
         """The verdict as text."""
         return self.assessment.summary()
@@ -147,7 +158,12 @@ class Comparison:
         from truecost.show import verdict
 
         said = verdict.to_dict(self.assessment, ("NEW", "OLD"))
-        return {**self.assessment.to_dict(), "verdict": said, "exit_code": self.exit_code}
+        return {
+            **self.assessment.to_dict(),
+            "verdict": said,
+            "exit_code": self.exit_code,
+            "reason": self.reason,
+        }
 
 
 def compare(

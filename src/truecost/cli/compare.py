@@ -53,4 +53,6 @@ def command(
         print_text(markdown_block(comparison.assessment, names))
     else:
         print_assessment(comparison.assessment, names, everything=all_, steps=())
+        if comparison.reason:
+            print_text(comparison.reason)
     raise typer.Exit(comparison.exit_code)
