@@ -79,7 +79,7 @@ def page(assessment: "Assessment", names: Names = NAMES, *, title: str | None = 
         assumptions=sections.assumptions(assessment, names),
         parameters=sections.parameters(assessment),
         best=sections.best_set(assessment),
-        noise=sections.noise(assessment),
+        noise=sections.noise(assessment, names),
         ranking=sections.ranking(assessment),
         paper={
             "sentence": latex.sentence(assessment),

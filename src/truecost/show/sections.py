@@ -190,22 +190,22 @@ def best_set(assessment: "Assessment") -> str:
     )
 
 
-def noise(assessment: "Assessment") -> str:
+def noise(assessment: "Assessment", names: Names = NAMES) -> str:
     """Return the sentence on where the noise comes from; empty where nothing is known."""
     if assessment.noise is None:
         return ""
     within, across = _components(assessment)
     if not (isfinite(within) and isfinite(across)) or within + across <= 0:
         return ""
-    share = within / (within + across)
+    share, runs = within / (within + across), f"{called(names[0])}'s runs"
     if share < 0.5:
         return (
-            f"{percent(1 - share)} of the variance of a run comes from the instance and "
+            f"{percent(1 - share)} of the variance of {runs} comes from the instance and "
             f"{percent(share)} from the seed: more instances help more than more seeds."
         )
     return (
-        f"{percent(share)} of the variance of a run comes from the seed and {percent(1 - share)} "
-        "from the instance: more seeds help, too."
+        f"{percent(share)} of the variance of {runs} comes from the seed and "
+        f"{percent(1 - share)} from the instance: more seeds help, too."
     )
 
 

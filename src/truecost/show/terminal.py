@@ -104,7 +104,7 @@ def _everything(
     ranking = sections.ranking(assessment)
     few = sections.Table(head=ranking.head, rows=ranking.rows[:10])
     yield from ("", paint("Training", "strong"), *_grid(few, width))
-    for sentence in (sections.best_set(assessment), sections.noise(assessment)):
+    for sentence in (sections.best_set(assessment), sections.noise(assessment, names)):
         yield from wrapped(sentence, width)
     if assumed := sections.assumptions(assessment, names):
         yield from ("", paint("Assumptions", "strong"))
