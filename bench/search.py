@@ -18,7 +18,6 @@ import heapq
 import json
 import math
 import shlex
-import socket
 import subprocess
 import tempfile
 import time
@@ -27,50 +26,17 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
-import ConfigSpace
 import numpy as np
 from scipy import stats
 
+from bench.irace import by_irace
+from bench.runs import Counter, Returned, Runnable
 from bench.targets import CUTOFF, TARGETS, TRAINING, Target
 from truecost.campaigns.grid import Grid
 from truecost.campaigns.schedule import Run, Schedule
-from truecost.space.space import Configuration, Space
-
-
-class Returned(NamedTuple):
-    """The configuration a tool returned, its own seconds without those of the target, its runs."""
-
-    configuration: Configuration
-    seconds: float
-    runs: int
-
-
-class Runnable(Protocol):
-    """A space, and runs that cost something."""
-
-    space: Space
-
-    def cost(self, configuration: Configuration, instance: int, seed: int) -> float:
-        """The cost of a run on a training instance."""
-        ...
-
-
-class Counter:
-    """Costs of a target, counted and timed."""
-
-    def __init__(self, target: Runnable) -> None:
-        self.target, self.runs, self.seconds = target, 0, 0.0
-
-    def __call__(self, configuration: Configuration, instance: int, seed: int) -> float:
-        """The cost of a run."""
-        start = time.perf_counter()
-        cost = self.target.cost(configuration, instance, seed)
-        self.seconds += time.perf_counter() - start
-        self.runs += 1
-        return cost
-
+from truecost.space.space import Configuration
 
 # ---- truecost ------------------------------------------------------------------------------------
 
@@ -81,14 +47,14 @@ RUNS = 5
 
 
 def simulate(
-    search: Schedule, cost: Callable[[Run], float], budget: float, workers: int = 1
+    schedule: Schedule, cost: Callable[[Run], float], budget: float, workers: int = 1
 ) -> None:
     """Make runs on simulated workers until the search ends; a run takes as long as it costs."""
     made, clock = 0, 0.0
     flying: list[tuple[float, int, Run, float]] = []
     while True:
         while len(flying) < workers + workers // 8:
-            if (run := search.next(budget - made)) is None:
+            if (run := schedule.next(budget - made)) is None:
                 break
             value = cost(run)
             heapq.heappush(flying, (clock + min(value, CUTOFF), made + len(flying), run, value))
@@ -96,11 +62,11 @@ def simulate(
             return
         clock, _, run, value = heapq.heappop(flying)
         made += 1
-        search.take(run, value)
+        schedule.take(run, value)
 
 
 def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> Returned:
-    """Search on training instances; the default, unless the winner is better on held-out ones."""
+    """Search on training instances; the default, unless the incumbent is better on held-out ones."""
     cost, start = Counter(target), time.perf_counter()
     shuffled = np.random.default_rng([seed, 1]).permutation(TRAINING).tolist()
     least = round(TRAINING / HELD_OUT)
@@ -108,21 +74,22 @@ def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> 
     held_out, training = shuffled[:hidden], shuffled[hidden:]
     tests = min(math.floor(KEPT * budget / 2), hidden)
     grid = Grid(len(training), RUNS)
-    search = Schedule(target.space, grid, seed=seed, workers=workers)
+    schedule = Schedule(target.space, grid, seed=seed, workers=workers)
 
     def run_cost(run: Run) -> float:
         instance = training[grid.instance(run.cell)]
-        configuration = search.tried.configurations[run.place]
+        configuration = schedule.tried.configurations[run.place]
         return cost(configuration, instance, grid.number(run.cell))
 
-    simulate(search, run_cost, budget - 2 * tests, workers)
-    default, best = target.space.default(), search.incumbent
+    simulate(schedule, run_cost, budget - 2 * tests, workers)
+    default, incumbent = target.space.default(), schedule.incumbent
     gains = [
-        cost(default, instance, RUNS) - cost(best, instance, RUNS) for instance in held_out[:tests]
+        cost(default, instance, RUNS) - cost(incumbent, instance, RUNS)
+        for instance in held_out[:tests]
     ]
     seconds = time.perf_counter() - start - cost.seconds
     return Returned(
-        configuration=best if sum(gains) > 0 else default, seconds=seconds, runs=cost.runs
+        configuration=incumbent if sum(gains) > 0 else default, seconds=seconds, runs=cost.runs
     )
 
 
@@ -168,156 +135,6 @@ class External:
     def _send(self, message: Any) -> None:
         assert self._process.stdin is not None
         print(json.dumps(message), file=self._process.stdin, flush=True)
-
-
-# ---- irace ---------------------------------------------------------------------------------------
-
-
-class Irace:
-    """A space as irace's files: parameters p0, p1, …, categories c0, c1, …"""
-
-    def __init__(self, space: Space) -> None:
-        self.space = space
-        self.parameters: list[Any] = [space.configspace[name] for name in space.parameters]
-        self._word = {name: f"p{place}" for place, name in enumerate(self.space.parameters)}
-
-    def write(self, folder: Path) -> None:
-        """irace's files: parameters, the default, what is forbidden."""
-        conditions = self.space.configspace.parent_conditions_of
-        lines = []
-        for parameter in self.parameters:
-            active = " & ".join(self._condition(each) for each in conditions[parameter.name])
-            lines.append(
-                f'{self._word[parameter.name]} "" {self._domain(parameter)}'
-                + (f" | {active}" if active else "")
-            )
-        (folder / "parameters.txt").write_text("\n".join(lines) + "\n")
-        default = self.space.default().values
-        words = [
-            self._written(each, default[each.name]) if each.name in default else "NA"
-            for each in self.parameters
-        ]
-        (folder / "default.txt").write_text(
-            " ".join(self._word.values()) + "\n" + " ".join(words) + "\n"
-        )
-        if clauses := self.space.configspace.forbidden_clauses:
-            (folder / "forbidden.txt").write_text(
-                "\n".join(self._clause(each) for each in clauses) + "\n"
-            )
-
-    def read(self, words: list[str]) -> Configuration:
-        """The configuration that irace means."""
-        values = {}
-        for parameter, word in zip(self.parameters, words, strict=True):
-            if word != "NA":
-                values[parameter.name] = self._read(parameter, word)
-        return Configuration.of(values)
-
-    def _domain(self, parameter: Any) -> str:
-        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-            return "c (" + ", ".join(f'"c{place}"' for place in range(len(parameter.choices))) + ")"
-        kind = "i" if isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter) else "r"
-        return f"{kind}{',log' if parameter.log else ''} ({parameter.lower}, {parameter.upper})"
-
-    def _written(self, parameter: Any, value: Any) -> str:
-        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-            return f'"c{list(parameter.choices).index(value)}"'
-        return repr(value)
-
-    def _read(self, parameter: Any, word: str) -> Any:
-        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-            return parameter.choices[int(word[1:])]
-        return (
-            int(float(word))
-            if isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter)
-            else float(word)
-        )
-
-    def _condition(self, condition: Any) -> str:
-        match condition:
-            case ConfigSpace.AndConjunction():
-                return (
-                    "(" + " & ".join(self._condition(each) for each in condition.components) + ")"
-                )
-            case ConfigSpace.OrConjunction():
-                return (
-                    "(" + " | ".join(self._condition(each) for each in condition.components) + ")"
-                )
-            case ConfigSpace.InCondition():
-                values = ", ".join(
-                    self._written(condition.parent, each) for each in condition.values
-                )
-                return f"({self._word[condition.parent.name]} %in% c({values}))"
-            case ConfigSpace.EqualsCondition():
-                return f"({self._word[condition.parent.name]} == {self._written(condition.parent, condition.value)})"
-        sign = {"NotEqualsCondition": "!=", "LessThanCondition": "<", "GreaterThanCondition": ">"}[
-            type(condition).__name__
-        ]
-        return f"({self._word[condition.parent.name]} {sign} {self._written(condition.parent, condition.value)})"
-
-    def _clause(self, clause: Any) -> str:
-        if isinstance(clause, ConfigSpace.ForbiddenAndConjunction):
-            return " & ".join(self._clause(each) for each in clause.components)
-        if isinstance(clause, ConfigSpace.ForbiddenEqualsClause):
-            word = self._written(clause.hyperparameter, clause.value)
-            return f"({self._word[clause.hyperparameter.name]} == {word})"
-        values = ", ".join(self._written(clause.hyperparameter, each) for each in clause.values)
-        return f"({self._word[clause.hyperparameter.name]} %in% c({values}))"
-
-
-def by_irace(
-    target: Runnable, budget: int, seed: int, *, test: str = "t-test", instances: int = TRAINING
-) -> Returned | None:
-    """None where irace refuses: its first iterations need more runs than there are."""
-    cost, start, words = Counter(target), time.perf_counter(), Irace(target.space)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        words.write(folder)
-        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        server.settimeout(1.0)
-        script = Path(__file__).with_name("irace.R")
-        command = [
-            "Rscript",
-            str(script),
-            str(server.getsockname()[1]),
-            str(folder),
-            str(instances),
-            str(budget),
-            str(seed + 1),
-            test,
-        ]
-        log = stack.enter_context((folder / "log").open("w+"))
-        process = stack.enter_context(
-            subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        )
-        while True:
-            try:
-                line = server.accept()[0].makefile("rw")
-                break
-            except TimeoutError:
-                if process.poll() is not None:
-                    raise SystemExit(
-                        f"irace did not start: {(folder / 'log').read_text()[-500:]}"
-                    ) from None
-        best = None
-        for request in line:
-            kind, *rest = request.rstrip("\n").split("\t")
-            if kind == "best":
-                best = words.read(rest)
-                print(0, file=line, flush=True)
-                break
-            value = cost(words.read(rest[2:]), int(rest[0]) - 1, int(rest[1]))
-            print(repr(value), file=line, flush=True)
-        line.close()
-        process.wait()
-        if best is None:
-            text = (folder / "log").read_text()
-            if "Insufficient budget" not in text:
-                raise SystemExit(f"irace ended: {text[-800:]}")
-            return None
-    return Returned(
-        configuration=best, seconds=time.perf_counter() - start - cost.seconds, runs=cost.runs
-    )
 
 
 # ---- SMAC3 ---------------------------------------------------------------------------------------

@@ -75,9 +75,9 @@ def test_runs_that_finish_out_of_order_count_when_the_prefix_is_complete() -> No
     """Contenders would be compared on different runs, or the order of completion would decide."""
     heat = heat_with(np.zeros((1, 8)), [0])
     known = {heat.order[2]: 3.0, heat.order[1]: 2.0}
-    heat.extend(Place(0), known)
+    heat.take_costs(Place(0), known)
     assert heat.count(Place(0)) == 0
-    heat.extend(Place(0), {**known, heat.order[0]: 1.0})
+    heat.take_costs(Place(0), {**known, heat.order[0]: 1.0})
     assert heat.costs[Place(0)] == [1.0, 2.0, 3.0]
 
 

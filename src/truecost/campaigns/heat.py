@@ -178,7 +178,7 @@ class Heat:
     def resume(self, known: Sequence[Mapping[Cell, float]], out: Sequence[bool]) -> None:
         """Queue again what has not been run, after a restart."""
         for place in self.costs:
-            self.extend(place, known[place])
+            self.take_costs(place, known[place])
         self.contenders = [place for place in self.contenders if not out[place]]
         if self.stage is not None:
             racing, started = tuple(self.contenders), self.started
@@ -210,7 +210,7 @@ class Heat:
         """The number of positions, from the first, at which a member has a cost."""
         return len(self.costs[place])
 
-    def extend(self, place: Place, known: Mapping[Cell, float]) -> None:
+    def take_costs(self, place: Place, known: Mapping[Cell, float]) -> None:
         """Take in the costs of a member, as far as they have no gap."""
         row = self.costs[place]
         for cell in islice(self.order, len(row), None):

@@ -83,11 +83,13 @@ class Schedule:
         Configurations to try first, after the default.
     record
         Takes every event, its kind and data.
+    final
+        Whether runs are kept for a final; by default from `FINAL_WORKERS` workers on.
 
     Attributes
     ----------
     tried
-        Configurations and their runs.
+        Configurations and their runs; `tried.incumbent` is the place of the best so far.
     reason
         Why the last heat ended.
     steps
@@ -124,7 +126,7 @@ class Schedule:
         self._wants_final = workers >= FINAL_WORKERS if final is None else final
         # The runs made when the last final began.
         self._final_at = 0
-        # Runs under way, and the heats that wait for each.
+        # Runs under way, and the heats that wait for each; the first of them set its cap.
         self._flying: dict[tuple[Place, Cell], list[Heat]] = {}
         # The runs that the budget leaves, those under way taken off.
         self._left = 0.0
@@ -172,6 +174,7 @@ class Schedule:
             heats[0].drop(run.place)
 
     def _add_run(self, place: Place, cell: Cell, cost: float, *, censored: bool) -> None:
+        """Add a run to what is known; a configuration whose cost is not known is out."""
         tried = self.tried
         unknown = censored or math.isnan(cost)
         if not math.isnan(cost):
@@ -181,17 +184,20 @@ class Schedule:
             if unknown:
                 heat.drop(place)
             if place in heat.costs:
-                heat.extend(place, tried.costs[place])
+                heat.take_costs(place, tried.costs[place])
 
     def _next_of(self, heat: Heat) -> Run | None:
-        """The next run of a heat's stage."""
+        """The next run of a heat's stage: first without caps, then of proposals, last of `later`.
+
+        Caps follow from the costs of those who run without one, so these must have finished.
+        """
         while heat.queue:
             start = heat.queue.popleft()
             if (run := self._startable(heat, start)) is not None:
                 return run
         if heat.new:
             if heat.uncapped <= 0 and heat.running > len(heat.later_running):
-                return None  # the cap follows from the runs without one
+                return None
             return self._propose(heat)
         if heat.running > len(heat.later_running):
             return None
@@ -357,6 +363,7 @@ class Schedule:
         return self._open_final()
 
     def _open_race(self, grant: float, new: int) -> None:
+        """Open a heat of new proposals, the incumbent and second chances, with a run each."""
         members = promising(self.tried, self._grid, SECOND_CHANCES) if self._has_incumbent else []
         heat = self._open_heat("race", grant, members, new)
         entered = len(heat.costs) + new
@@ -412,7 +419,7 @@ class Schedule:
         defenders = [] if heat.defender is None else [heat.defender]
         for place in [*defenders, *data["members"]]:
             heat.enter(place)
-            heat.extend(place, self.tried.costs[place])
+            heat.take_costs(place, self.tried.costs[place])
         self._heats.append(heat)
         self._opened = heat.number + 1
         if heat.kind == "final":
@@ -442,6 +449,7 @@ class Schedule:
         return left
 
     def _event(self, kind: str, /, **data: Any) -> dict[str, Any]:
+        """Record and count an event."""
         self._events += 1
         self._record(kind, data)
         return data

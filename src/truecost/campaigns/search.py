@@ -1,4 +1,8 @@
-"""Search with a campaign: start the runs that the schedule asks for, and record what it decides."""
+"""The loop of a search: start the runs that the schedule asks for, and record what it decides.
+
+`schedule` describes how a search goes. Here its runs become tasks of the campaign's pool, its
+events go to the journal, and the journal's events and runs restore it.
+"""
 
 import math
 from collections.abc import Sequence
@@ -110,11 +114,11 @@ def search(
         censored = finished.outcome.status == Status.CENSORED
         schedule.take(run, metric.cost(finished.outcome), censored=censored)
 
-    # A few more than there are workers, so that none waits for us between two runs.
-    most = campaign.workers + campaign.workers // 8
+    # A few more runs than workers, so that none waits for us between two runs.
+    queued = campaign.workers + campaign.workers // 8
     while True:
         while (
-            len(flying) < most and (run := schedule.next(_runs_left(purse, scenario))) is not None
+            len(flying) < queued and (run := schedule.next(_runs_left(purse, scenario))) is not None
         ):
             submit(run)
         if not flying:
