@@ -159,6 +159,8 @@ def test_killed_at_any_moment_it_goes_on(
     assert tried.costs == before.costs
     assert tried.incumbent == before.incumbent
     assert again.search.steps == killed.search.steps
+    reasons = [data["reason"] for kind, data in killed.events if kind == "over"]
+    assert again.search.reason == next(filter(None, reversed(reasons)), "")
     for heat, old in zip(again.search._heats, killed.search._heats, strict=True):
         assert heat.order == old.order
         assert heat.costs == old.costs

@@ -493,6 +493,7 @@ class Schedule:
             elif kind == "stage" and heat is not None:
                 heat.restore_stage(data)
             elif kind == "over" and heat is not None:
+                self.reason = data["reason"] or self.reason
                 self._heats.remove(open_heats.pop(heat.number))
         for heat in self._heats:
             heat.resume(tried.costs, tried.out)
