@@ -71,7 +71,7 @@ def test_settings_are_compared(tmp_path: Path) -> None:
         InputError, match=r"delta was 0\.05, is 0\.1, margin was not given, is \"5%"
     ):
         Journal.write(tmp_path / "v.db", scenario, "validate", {"delta": 0.1, "margin": "5%"})
-    with pytest.raises(InputError, match="created by `validate`.* --journal"):
+    with pytest.raises(InputError, match=r"created by `validate`.* --journal"):
         Journal.write(tmp_path / "v.db", scenario, "gather", {})
 
 
