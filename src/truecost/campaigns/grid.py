@@ -1,4 +1,4 @@
-"""The runs that a search can make: each configuration on each instance, so many times."""
+"""The runs that a search can make: each configuration on each instance, up to a number of times."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
