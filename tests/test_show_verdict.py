@@ -133,8 +133,8 @@ def test_ties_are_no_wins(grade: str) -> None:
     by_wins = records.proven(grade, question=Question(primary="wins"))
     assert sample.same is not None
     assert sample.same.tied
-    assert "a tie counts half" in verdict.block(sample).second
-    assert "a tie counts half" in verdict.headline(by_wins)
+    assert "ties ½" in verdict.block(sample).second
+    assert "ties ½" in verdict.headline(by_wins)
     untied = replace(sample, same=replace(sample.same, tied=0))
     assert "tie" not in verdict.block(untied).second
 
@@ -226,7 +226,7 @@ def test_only_the_best_is_over_tuned() -> None:
     best = records.judged(runs, default="0", adaptive=False)
     assert best.selection is not None
     given = replace(best, selection=replace(best.selection, error=0.5))
-    assert "over-tuning" in verdict.block(given).training
+    assert "ver-tuning" in verdict.block(given).training
     named = replace(given, winner=given.ranking[2].configuration)
     assert verdict.block(named).training == ""
 

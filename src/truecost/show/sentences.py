@@ -113,7 +113,7 @@ WINS: Final[dict[str, str]] = {
 
 # What training made it look like.
 TRAINING: Final[dict[str, str]] = {
-    "list": "In training {winner} looked about {error} better than it is (over-tuning).",
+    "list": "Over-tuning made {winner} look about {error} better in training.",
     "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
     "{winner}.",
     "search": "On the {instances} that both were run on, the difference was {difference}; "

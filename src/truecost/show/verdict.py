@@ -271,7 +271,7 @@ def _level_of_wins(assessment: "Assessment") -> dict[str, str]:
     """Return the level of limits of the runs won; with ties, these are no plain share of runs."""
     level, same = confidence(assessment.question.delta), assessment.same
     tied = same is not None and same.tied > 0
-    return {"level": f"{level}, a tie counts half" if tied else level}
+    return {"level": f"{level}, ties ½" if tied else level}
 
 
 def _alone(assessment: "Assessment", names: Names) -> str:
