@@ -211,7 +211,9 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[int], Timing]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the shortest counts")
+    parser.add_argument(
+        "--repeat", type=int, default=5, help="repetitions, of which the shortest counts"
+    )
     repeat = parser.parse_args().repeat
     print(f"shortest of {counted(repeat, 'time')}; load {os.getloadavg()[0]:.1f}")
     print(f"{'':32} {'ms':>9} {'reference':>14} {'ms':>9} {'ratio':>8}")
