@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from search_tools import SPACE, Simulation, cost_of
 
 from truecost.campaigns.grid import Cell, Place
-from truecost.campaigns.heat import Stage
+from truecost.campaigns.heat import Heat, Stage, Start
 from truecost.space.space import Configuration, Space
 
 SMALL = Space.parse("a {u,v,w} [u]\nb [1,3] [1]i\n")
@@ -293,3 +293,14 @@ def test_a_budget_that_ends_in_a_duel_forgets_no_challenger() -> None:
     heat.begin(Stage((Place(0),), 5, 0), tried.costs)
     schedule._close()
     assert tried.incumbent == 1
+
+
+def test_a_run_that_is_known_is_not_made_again() -> None:
+    """Heats that are open at once would make the same run twice."""
+    simulation = Simulation(workers=1).run(60)
+    search = simulation.search
+    place = search.tried.incumbent
+    known = next(iter(search.tried.costs[place]))
+    data = {"kind": "race", "number": 9, "order": [known], "defender": None, "grant": 1, "new": 0}
+    heat = Heat.of(data, simulation.grid.runs)
+    assert search._startable(heat, Start(place, 0)) is None
