@@ -186,9 +186,9 @@ def test_cancelled_tasks_do_not_start(tmp_path: Path, made: Any) -> None:
             pool.submit(task)
         until(lambda: len(list(tmp_path.glob("started-*"))) == 2)
         dropped = pool.cancel()
-        # Executors keep some tasks at hand that they cannot drop.
-        assert len(given) - 4 <= len(dropped) <= len(given) - 2
         (tmp_path / "go").touch()
+        # Two run, and a process pool keeps up to three more at hand that it cannot drop.
+        assert len(given) - 5 <= len(dropped) <= len(given) - 2
         finished: list[Finished] = []
         while len(finished) < len(given) - len(dropped):
             finished += pool.wait()
