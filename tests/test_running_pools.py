@@ -187,8 +187,9 @@ def test_cancelled_tasks_do_not_start(tmp_path: Path, made: Any) -> None:
         until(lambda: len(list(tmp_path.glob("started-*"))) == 2)
         dropped = pool.cancel()
         (tmp_path / "go").touch()
-        # Two run, and a process pool keeps up to three more at hand that it cannot drop.
-        assert len(given) - 5 <= len(dropped) <= len(given) - 2
+        # Two run. A process pool cannot drop those in its queue either, one more than it has workers.
+        queued = 3 if isinstance(made, ProcessPoolExecutor) else 0
+        assert len(given) - 2 - queued <= len(dropped) <= len(given) - 2
         finished: list[Finished] = []
         while len(finished) < len(given) - len(dropped):
             finished += pool.wait()
