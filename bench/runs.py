@@ -7,11 +7,14 @@ from truecost.space.space import Configuration, Space
 
 
 class Returned(NamedTuple):
-    """The configuration a tool returned, its own seconds without those of the target, its runs."""
+    """The configuration a tool returned, its own seconds without those of the target, its runs, and
+    whether what it says of the configuration is false; None where it says nothing.
+    """
 
     configuration: Configuration
     seconds: float
     runs: int
+    missed: bool | None = None
 
 
 class Runnable(Protocol):

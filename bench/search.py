@@ -33,17 +33,16 @@ from scipy import stats
 
 from bench.irace import by_irace
 from bench.runs import Counter, Returned, Runnable
-from bench.targets import CUTOFF, TARGETS, TRAINING, Target
-from truecost.campaigns.grid import Grid
-from truecost.campaigns.schedule import Run, Schedule
+from bench.targets import CUTOFF, HIGH, TARGETS, TRAINING, Target
+from truecost import CostMatrix, audit
+from truecost.campaigns.configure import HELD_OUT, KEPT
+from truecost.campaigns.configure import RUNS as MOST_RUNS
+from truecost.campaigns.search.comparison import is_gain
+from truecost.campaigns.search.grid import Grid
+from truecost.campaigns.search.schedule import Run, Schedule
 from truecost.space.space import Configuration
 
 # ---- truecost ------------------------------------------------------------------------------------
-
-# As in `configure`: the share of the budget for held-out instances, and of instances held out.
-KEPT, HELD_OUT = 0.2, 3
-# Most runs on an instance.
-RUNS = 5
 
 
 def simulate(
@@ -66,31 +65,46 @@ def simulate(
 
 
 def by_truecost(target: Target, budget: int, seed: int, *, workers: int = 1) -> Returned:
-    """Search on training instances; the default, unless the incumbent is better on held-out ones."""
+    """Search and test as `configure` does: the default, unless the incumbent is better on held-out
+    instances.
+    """
     cost, start = Counter(target), time.perf_counter()
     shuffled = np.random.default_rng([seed, 1]).permutation(TRAINING).tolist()
-    least = round(TRAINING / HELD_OUT)
-    hidden = max(least, min(math.floor(KEPT * budget / 2), TRAINING // 2))
-    held_out, training = shuffled[:hidden], shuffled[hidden:]
-    tests = min(math.floor(KEPT * budget / 2), hidden)
-    grid = Grid(len(training), RUNS)
+    pairs = math.floor(KEPT * budget / 2)
+    hidden = max(round(TRAINING / HELD_OUT), min(pairs, TRAINING // 2))
+    held_out, training = shuffled[:hidden][:pairs], shuffled[hidden:]
+    grid = Grid(len(training), MOST_RUNS)
     schedule = Schedule(target.space, grid, seed=seed, workers=workers)
 
     def run_cost(run: Run) -> float:
         instance = training[grid.instance(run.cell)]
-        configuration = schedule.tried.configurations[run.place]
+        configuration = schedule.history.configurations[run.config_id]
         return cost(configuration, instance, grid.number(run.cell))
 
-    simulate(schedule, run_cost, budget - 2 * tests, workers)
-    default, incumbent = target.space.default(), schedule.incumbent
-    gains = [
-        cost(default, instance, RUNS) - cost(incumbent, instance, RUNS)
-        for instance in held_out[:tests]
-    ]
+    simulate(schedule, run_cost, budget - 2 * len(held_out), workers)
+    incumbent, default = schedule.incumbent, target.space.default()
+    costs = np.array(
+        [[cost(one, instance, MOST_RUNS) for instance in held_out] for one in (incumbent, default)]
+    )
     seconds = time.perf_counter() - start - cost.seconds
     return Returned(
-        configuration=incumbent if sum(gains) > 0 else default, seconds=seconds, runs=cost.runs
+        configuration=incumbent if is_gain(costs[1] - costs[0]) else default,
+        seconds=seconds,
+        runs=cost.runs,
+        missed=None if incumbent.name == default.name else misses(target, incumbent, costs),
     )
+
+
+def misses(target: Target, incumbent: Configuration, costs: Any) -> bool:
+    """Whether the test of an incumbent says something false: that it is better or worse when it is
+    not, or a limit of its mean cost that the true cost exceeds.
+    """
+    matrix = CostMatrix(costs, ["incumbent", "default"], map(str, range(costs.shape[1])), 0, HIGH)
+    verdict = audit(matrix, default="default", configuration="incumbent", basis="fixed before")
+    (mean,) = (one for one in verdict.statements if one.quantity == "mean")
+    cost, default = map(target.true_cost, (incumbent, target.space.default()))
+    wrong = {"better": cost >= default, "worse": cost <= default}.get(verdict.grade, False)
+    return wrong or cost > mean.upper
 
 
 # ---- other programs ------------------------------------------------------------------------------
@@ -218,7 +232,7 @@ def _never_called(config: Any, instance: str, seed: int = 0) -> float:
 
 
 def _from_smac(space: Any, config: Any) -> Configuration:
-    from truecost.space.files import plain
+    from truecost.space.parameters import plain
 
     values_of = dict(config)
     values = {name: plain(values_of[name]) for name in space.parameters if name in values_of}
@@ -237,7 +251,7 @@ TOOLS: dict[str, Tool] = {
 
 # ---- tables --------------------------------------------------------------------------------------
 
-FIELDS = ("tool", "target", "draw", "budget", "cost", "default", "milliseconds", "runs")
+FIELDS = ("tool", "target", "draw", "budget", "cost", "default", "milliseconds", "runs", "missed")
 
 
 def known(path: Path) -> list[dict[str, str]]:
@@ -273,6 +287,7 @@ def run(
                             target.true_cost(target.space.default()),
                             1e3 * returned.seconds / max(returned.runs, 1),
                             returned.runs,
+                            "" if returned.missed is None else int(returned.missed),
                         ]
                     with path.open("a", newline="") as file:
                         csv.writer(file).writerow(row)
@@ -299,7 +314,7 @@ def table(path: Path, ours: str) -> None:
                     logs.setdefault(target, []).append(math.log(mine / theirs))
             whole = [log for some in logs.values() for log in some]
             for target, some in [*sorted(logs.items()), *([("all", whole)] if logs else [])]:
-                low, middle, high = _interval(np.array(some))
+                low, middle, high = interval(np.array(some))
                 print(
                     f"| {tool} | {budget:,} | {target} | {len(some)} | {middle:.3f} "
                     f"| {low:.3f} to {high:.3f} |"
@@ -312,9 +327,11 @@ def table(path: Path, ours: str) -> None:
             f"{tool}: worse than the default by more than 2 % in {worse} of {len(some_rows)}; "
             f"{own:.2f} ms a run"
         )
+        if tests := [int(row["missed"]) for row in some_rows if row["missed"]]:
+            print(f"{tool}: {sum(tests)} of {len(tests)} tests say something false")
 
 
-def _interval(logs: Any) -> tuple[float, float, float]:
+def interval(logs: Any) -> tuple[float, float, float]:
     if logs.size < 2:
         return math.nan, math.exp(float(logs.mean())), math.nan
     error = stats.t.ppf(0.975, logs.size - 1) * logs.std(ddof=1) / math.sqrt(logs.size)

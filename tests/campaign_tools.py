@@ -58,12 +58,14 @@ class Pool:
     def __init__(self, work: Work = better_by_x, workers: int = 2, at_once: int = 1) -> None:
         self.work, self.workers, self.at_once = work, workers, at_once
         self.tasks: deque[Task] = deque()
+        self.submitted: list[Task] = []
         self.made: list[Task] = []
         self.most = 0
 
     def submit(self, task: Task) -> None:
         """Take a task."""
         self.tasks.append(task)
+        self.submitted.append(task)
         self.most = max(self.most, len(self.tasks))
 
     def wait(self) -> list[Finished]:
@@ -86,6 +88,20 @@ class Pool:
         dropped = list(self.tasks)
         self.tasks = deque(started)
         return dropped
+
+
+class Interrupted(Pool):
+    """Ctrl-C after so many runs."""
+
+    def __init__(self, after: int, work: Work = better_by_x, **how: Any) -> None:
+        super().__init__(work, **how)
+        self.after = after
+
+    def wait(self) -> list[Finished]:
+        """Some runs."""
+        if len(self.made) >= self.after:
+            raise KeyboardInterrupt
+        return super().wait()
 
 
 def scenario(folder: Path, instances: int = 8, **tables: Any) -> Scenario:

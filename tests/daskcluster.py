@@ -4,22 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Seconds after which a test waits for something that will not happen, on a slow machine.
-PATIENCE = 300.0
+from running_tools import until
+
 Process = subprocess.Popen[bytes]
-
-
-def until(there: Callable[[], object], what: str) -> None:
-    """Wait for a state of things."""
-    end = time.monotonic() + PATIENCE
-    while not there():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 class Cluster:
@@ -42,7 +33,7 @@ class Cluster:
     def start_worker(self) -> None:
         """Start one more worker, with one thread."""
         words = [self.address, "--nthreads", "1", "--nworkers", "1", "--no-nanny"]
-        words += ["--local-directory", str(self._folder), "--death-timeout", str(PATIENCE)]
+        words += ["--local-directory", str(self._folder), "--death-timeout", "300"]
         self.workers.append(self._process("worker", *words))
 
     def _process(self, kind: str, *words: str) -> Process:

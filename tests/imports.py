@@ -4,19 +4,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from truecost.errors import InputError
 from truecost.importers import import_runs
 from truecost.matrix import CostMatrix, Log, Reading
 
 DATA = Path(__file__).parent / "data"
-ROOT = Path(__file__).parent.parent
 # Real files of others, where they lie beside the repository.
-SHARED = ROOT.parent / "shared" / "data"
+SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
 def load(source: Any, **options: Any) -> Log:
     """Runs, read with these options."""
     return import_runs(source, Reading(**options))
+
+
+def costs(source: Any, **options: Any) -> Any:
+    """The costs of runs, one run a cell, as nested lists."""
+    return load(source, **options).runs.costs[:, :, 0].tolist()
+
+
+def refused(source: Any, **options: Any) -> str:
+    """Why runs are refused: one line."""
+    with pytest.raises(InputError) as refusal:
+        load(source, **options)
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 600
+    return str(refusal.value)
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -31,13 +46,13 @@ def codes(log: Log) -> list[str]:
     return [caveat.code for caveat in log.caveats]
 
 
-def said(log: Log) -> str:
+def sentences(log: Log) -> str:
     """The caveats as one text."""
     return " ".join(caveat.sentence for caveat in log.caveats)
 
 
 def statuses(matrix: CostMatrix) -> Any:
-    """How runs ended; an error where nobody knows."""
+    """How runs ended; an error where nothing says it."""
     assert matrix.statuses is not None
     return matrix.statuses
 

@@ -43,15 +43,12 @@ def read_mutants() -> list[Mutant]:
     return mutants
 
 
-def copy_of(folder: Path) -> Path:
+def copy_to(folder: Path) -> Path:
     """A copy of the repository that can be changed."""
     for name in COPIED:
-        if (ROOT / name).is_dir():
-            shutil.copytree(
-                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        else:
-            shutil.copy(ROOT / name, folder / name)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        folder.mkdir(exist_ok=True)
+        copy(ROOT / name, folder / name)
     return folder
 
 
@@ -62,22 +59,17 @@ def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "", "-p", "no:cacheprovider"]
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "", "-p", "no:cacheprovider", *tests]
     try:
         ended = subprocess.run(
-            [*command, *tests],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
+            words, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
         return 1, "no end"
     return ended.returncode, ended.stdout
 
 
-def notices(folder: Path, mutant: Mutant) -> str:
+def problem_of(folder: Path, mutant: Mutant) -> str:
     """What is wrong with a mutant: nothing where its tests fail."""
     file = folder / mutant.file
     before = file.read_text()
@@ -87,9 +79,7 @@ def notices(folder: Path, mutant: Mutant) -> str:
     finally:
         file.write_text(before)
     # 1: tests failed. Anything else but 0 means that the tests could not be run.
-    if code == 1:
-        return ""
-    return "survives" if code == 0 else f"its tests cannot be run:\n{printed}"
+    return {0: "survives", 1: ""}.get(code, f"its tests cannot be run:\n{printed}")
 
 
 def main() -> None:
@@ -102,25 +92,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(workers) as pool:
         folders: SimpleQueue[Path] = SimpleQueue()
         for number in range(workers):
-            folders.put(copy_of(Path(place) / str(number)))
+            folders.put(copy_to(Path(place) / str(number)))
 
-        def attempt(mutant: Mutant) -> str:
+        def attempt(mutant: Mutant | None) -> str:
             folder = folders.get()
             try:
-                return notices(folder, mutant)
+                if mutant is not None:
+                    return problem_of(folder, mutant)
+                code, printed = run_tests(folder, sorted({t for m in mutants for t in m.tests}))
+                return "" if code == 0 else printed
             finally:
                 folders.put(folder)
 
-        untouched = sorted({test for mutant in mutants for test in mutant.tests})
-        if untouched:
-            code, printed = run_tests(folders.get(), untouched)
-            if code != 0:
-                sys.exit(f"Without any mutant the tests fail already:\n{printed}")
-            folders.put(Path(place) / "0")
+        if mutants and (printed := attempt(None)):
+            sys.exit(f"Without any mutant the tests fail already:\n{printed}")
         survivors = 0
         for mutant, problem in zip(mutants, pool.map(attempt, mutants), strict=True):
             survivors += bool(problem)
-            print(f"{problem or 'noticed':9} {mutant.file}: {mutant.fault}")
+            print(f"{problem or 'noticed':9} {mutant.file}: {mutant.fault}", flush=True)
     print(f"{len(mutants) - survivors} passed, {survivors} failed")
     sys.exit(1 if survivors else 0)
 

@@ -1,5 +1,6 @@
 """Files that the pages assume a reader to have; called in the folder of the page."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -76,3 +77,35 @@ def compare() -> None:
                 "cost": cost.round(4),
             }
         ).to_csv(f"{name}.csv", index=False)
+
+
+def exports() -> None:
+    """Exports of other tools: trials of Ray, a state folder's runs of SMAC 2, SMAC3 1.x."""
+    rng = np.random.default_rng(3)
+    trials = [
+        {"loss": rng.random(), "status": "TERMINATED", "config/lr": rate, "config/dataset": name}
+        for rate in (0.1, 0.5)
+        for name in "abc"
+    ]
+    pd.DataFrame(trials).to_csv("trials.csv", index=False)
+    names = (
+        "Run Number,Run History Configuration ID,Instance ID,Response Value (y),Censored?,"
+        "Cutoff Time Used,Seed,Runtime,Run Length,Run Result Code,Run Quality,SMAC Iteration,"
+        "SMAC Cumulative Runtime,Run Result,Additional Algorithm Run Data,Wall Clock Time,"
+    )
+    runs = [
+        (1, 1, 5, 1.5, "SAT"), (1, 2, 5, 5.0, "TIMEOUT"), (2, 1, 5, 0.5, "SAT"), (2, 2, 2, 2.0, "TIMEOUT")
+    ]  # fmt: skip
+    rows = [
+        f"{number},{configuration},{instance},0,0,{cap},7,{time},0,1,0,1,0,{word},,{time},"
+        for number, (configuration, instance, cap, time, word) in enumerate(runs)
+    ]
+    Path("runs_and_results-it12.csv").write_text("\n".join([names, *rows, ""]))
+    history = [
+        [[configuration, f"i{place}", 7, 0.0], [time, time, {"__enum__": status}, 0.0, 1.0, {}]]
+        for configuration in (1, 2)
+        for place, (time, status) in enumerate(
+            [(0.3, "StatusType.SUCCESS"), (5.0, "StatusType.TIMEOUT")]
+        )
+    ]
+    Path("runhistory.json").write_text(json.dumps({"data": history}))

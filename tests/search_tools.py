@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from truecost.campaigns.grid import Cell, Grid
-from truecost.campaigns.schedule import Run, Schedule
+from truecost.campaigns.search.grid import Cell, Grid
+from truecost.campaigns.search.schedule import Run, Schedule
 from truecost.space.space import Configuration, Space
 
 SPACE = Space.parse("a [0,1] [0.9]\nb [1,1000] [500]il\nc {x,y,z} [z]\nd [0,1] [0.1]\n")
@@ -60,7 +60,7 @@ class Simulation:
 
     def outcome(self, run: Run) -> tuple[float, bool]:
         """The cost of a run, and whether it was stopped at its cap."""
-        configuration = self.search.tried.configurations[run.place]
+        configuration = self.search.history.configurations[run.config_id]
         cost = self.cost(configuration, self.grid.instance(run.cell), self.grid.number(run.cell))
         return (run.cap, True) if cost > run.cap else (cost, False)
 
@@ -78,7 +78,7 @@ class Simulation:
             if not flying:
                 break
             clock, _, run, cost, censored = heapq.heappop(flying)
-            name = self.search.tried.configurations[run.place].name
+            name = self.search.history.configurations[run.config_id].name
             self.made.append((name, run.cell, cost, censored))
             self.search.take(run, cost, censored=censored)
         return self
@@ -88,6 +88,6 @@ class Simulation:
         same: dict[str, Any] = {"instances": self.grid.instances, "runs": self.grid.runs}
         options = same | {"workers": self.workers, "cost": self.cost} | options
         again = Simulation(self.search._space, events=self.events, made=self.made, **options)
-        known = {c.name: c for c in self.search.tried.configurations}
+        known = {c.name: c for c in self.search.history.configurations}
         again.search.restore(self.events, known.__getitem__, self.made)
         return again

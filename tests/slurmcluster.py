@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from daskcluster import end, until
+from daskcluster import end
+from running_tools import until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
 CONFIGURATION = """
@@ -71,9 +72,9 @@ def free_ports(number: int) -> list[int]:
     """Ports that nobody listens on."""
     with ExitStack() as stack:
         taken = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for each in taken:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in taken]
+        for port in taken:
+            port.bind(("127.0.0.1", 0))
+        return [port.getsockname()[1] for port in taken]
 
 
 @contextmanager
@@ -112,23 +113,23 @@ def _slurm(folder: Path) -> Iterator[Slurm]:
                 subprocess.Popen(words, env=environment, stdout=log, stderr=log, user=user)
             )
 
-    def there(state: Callable[[], object], what: str) -> None:
-        until(lambda: state() or any(each.poll() is not None for each in started), what)
-        ended = [str(each.args) for each in started if each.poll() is not None]
+    def reached(state: Callable[[], object], what: str) -> None:
+        until(lambda: state() or any(daemon.poll() is not None for daemon in started), what)
+        ended = [str(daemon.args) for daemon in started if daemon.poll() is not None]
         assert not ended, f"{ended[0]} ended: {(folder / 'daemons.log').read_text()[-2000:]}"
 
     made = Slurm(environment)
     try:
-        own = [f"--{what}-file={folder}/munge/{what}" for what in ("key", "pid", "log", "seed")]
+        files = [f"--{what}-file={folder}/munge/{what}" for what in ("key", "pid", "log", "seed")]
         # Who may reach a test's folder is no matter here: hence --force.
         start(
-            ["munged", "--foreground", "--force", f"--socket={folder}/munge/socket", *own],
+            ["munged", "--foreground", "--force", f"--socket={folder}/munge/socket", *files],
             user=owner.pw_uid,
         )
-        there((folder / "munge" / "socket").exists, "munged")
+        reached((folder / "munge" / "socket").exists, "munged")
         start(["slurmctld", "-D"])
         start(["slurmd", "-D", "-N", host])
-        there(lambda: _idle(made), "the node")
+        reached(lambda: _idle(made), "the node")
         yield made
     finally:
         if len(started) > 1:

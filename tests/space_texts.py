@@ -57,65 +57,29 @@ JSON = json.dumps(
     {
         "name": None,
         "hyperparameters": [
-            {
-                "type": "uniform_float",
-                "name": "z",
-                "lower": 0.001,
-                "upper": 1.0,
-                "default_value": 0.01,
-                "log": True,
-                "meta": None,
-            },
-            {
-                "type": "uniform_int",
-                "name": "n",
-                "lower": 1,
-                "upper": 9,
-                "default_value": 3,
-                "log": False,
-                "meta": None,
-            },
-            {
-                "type": "categorical",
-                "name": "k",
-                "choices": ["a", 2, True, None],
-                "weights": [1, 1, 2, 0],
-                "default_value": 2,
-            },
+            {"type": "uniform_float", "name": "z", "lower": 0.001, "upper": 1.0, "log": True,
+             "default_value": 0.01, "meta": None},
+            {"type": "uniform_int", "name": "n", "lower": 1, "upper": 9, "log": False,
+             "default_value": 3, "meta": None},
+            {"type": "categorical", "name": "k", "choices": ["a", 2, True, None],
+             "weights": [1, 1, 2, 0], "default_value": 2},
             {"type": "ordinal", "name": "o", "sequence": ["lo", "hi"], "default_value": "lo"},
             {"type": "constant", "name": "c", "value": 7},
-            {
-                "type": "normal_float",
-                "name": "g",
-                "mu": 0.5,
-                "sigma": 0.2,
-                "lower": 0.0,
-                "upper": 1.0,
-                "default_value": 0.5,
-            },
-            {
-                "type": "beta_int",
-                "name": "b",
-                "alpha": 2,
-                "beta": 3,
-                "lower": 0,
-                "upper": 9,
-                "default_value": 3,
-            },
+            {"type": "normal_float", "name": "g", "mu": 0.5, "sigma": 0.2, "lower": 0.0,
+             "upper": 1.0, "default_value": 0.5},
+            {"type": "beta_int", "name": "b", "alpha": 2, "beta": 3, "lower": 0, "upper": 9,
+             "default_value": 3},
         ],
         "conditions": [{"type": "EQ", "child": "n", "parent": "k", "value": 2}],
         "forbiddens": [
-            {
-                "type": "AND",
-                "clauses": [
-                    {"type": "EQUALS", "name": "n", "value": 5},
-                    {"type": "IN", "name": "o", "values": ["hi"]},
-                ],
-            }
+            {"type": "AND", "clauses": [
+                {"type": "EQUALS", "name": "n", "value": 5},
+                {"type": "IN", "name": "o", "values": ["hi"]},
+            ]},
         ],
         "python_module_version": "1.2.2",
         "format_version": 0.4,
     },
     indent=1,
-)
+)  # fmt: skip
 TEXTS = {"old": OLD_PCS, "new": NEW_PCS, "irace": IRACE, "json": JSON}

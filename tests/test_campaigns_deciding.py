@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 from truecost.campaigns.budget import Budget, Purse, Tally
 from truecost.campaigns.deciding import Decider
 from truecost.errors import InputError
-from truecost.stats.betting import proves_above
+from truecost.stats.betting import Watch
 from truecost.stats.quantities import Runs, Scale
 
 PAR10 = Scale(low=0.0, high=10.0, cutoff=1.0, par=10.0)
@@ -61,7 +61,8 @@ def test_a_proof_at_the_declared_penalty_alone_decides_nothing() -> None:
     winner = np.where(rng.random(100) < 0.02, 10.0, 0.9).tolist()
     default = np.where(rng.random(100) < 0.5, 10.0, 0.1).tolist()
     values = 0.5 + (np.array(winner) - np.array(default)) / 20
-    assert proves_above(1 - values, 0.5, 0.05, planned=100, watched=True, balanced=True)
+    watch = Watch(0.05, planned=100, balanced=True, decide=0.5)
+    assert watch.replay(1 - values)[0] >= 0.5
     assert not feed(Decider(PAR10, "mean", None, 0.05, 100), winner, default)
 
 
@@ -127,10 +128,12 @@ def test_budgets_are_read() -> None:
 def test_a_purse_counts_its_own_runs() -> None:
     """A search would spend what is kept for its test."""
     tally = Tally()
-    purse = Purse(budget=Budget(amount=100, unit="runs"), tally=tally, workers=2, kept=lambda: 20.0)
+    purse = Purse(
+        budget=Budget(amount=100, unit="runs"), tally=tally, workers=2, reserve=lambda: 20.0
+    )
     for _ in range(30):
         tally.count(2.0, 1.0)
-    assert (purse.left(), purse.spent, purse.share) == (50, 30, 30 / 80)
+    assert (purse.left(), purse.spent, purse.share) == (50, 30, 0.3)
     hours = Purse(budget=Budget(amount=100, unit="seconds"), tally=tally, workers=2)
     assert (hours.spent, hours.left()) == (30, 70)
     assert Purse(budget=hours.budget, tally=Tally(), workers=2).left() == float("inf")

@@ -1,241 +1,188 @@
 """gather: S* order, resuming, extending, and what a list fixed beforehand means."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import campaign_tools as tools
-import numpy as np
 import pytest
 
 from truecost.campaigns.campaign import Progress
 from truecost.campaigns.gather import gather
+from truecost.campaigns.results import Gathered
 from truecost.errors import InputError, Refusal
 from truecost.journal.journal import Journal
 from truecost.judge.assess import assess
 from truecost.judge.question import Question
-from truecost.running.pools import Finished, Task
-from truecost.running.scenario import Scenario
+from truecost.matrix.log import Log, Plan
 
 SIZE: dict[str, Any] = {"configurations": 3, "instances": 4, "runs": 2}
 
 
+class Gatherings:
+    """Gatherings in one folder, of running times on 8 instances."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.scenario = folder, tools.scenario(folder)
+        self.pool = tools.Pool()
+
+    def __call__(
+        self, journal: str = "g.db", *, pool: tools.Pool | None = None, **options: Any
+    ) -> Gathered:
+        """Gather; `pool` has the runs that were made."""
+        self.pool = pool or tools.Pool()
+        path = self.folder / journal
+        return gather(self.scenario, path, pool=self.pool, **{**SIZE, **options})
+
+    def log(self, journal: str = "g.db") -> Log:
+        """The log of a journal."""
+        with Journal.read(self.folder / journal) as opened:
+            return opened.log()
+
+
 @pytest.fixture
-def scenario(tmp_path: Path) -> Scenario:
-    """A scenario of running times with 8 instances."""
-    return tools.scenario(tmp_path)
+def run(tmp_path: Path) -> Gatherings:
+    """Gatherings of 24 runs unless another size is asked for."""
+    return Gatherings(tmp_path)
 
 
-def counts(made: list[Task]) -> np.ndarray[Any, Any]:
-    """How many runs each configuration has on each instance."""
-    who = sorted({task.configuration.name for task in made})
-    where = sorted({task.instance.name for task in made})
-    table = np.zeros((len(who), len(where)), dtype=int)
-    for task in made:
-        table[who.index(task.configuration.name), where.index(task.instance.name)] += 1
-    return table
+def plan_of(log: Log) -> Plan:
+    """What was fixed before the first run."""
+    assert log.plan is not None
+    return log.plan
 
 
-class Submitted(tools.Pool):
-    """A pool that remembers the order in which tasks came."""
-
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**how)
-        self.submitted: list[Task] = []
-
-    def submit(self, task: Task) -> None:
-        """Take a task."""
-        self.submitted.append(task)
-        super().submit(task)
-
-
-def test_any_prefix_is_even(scenario: Scenario, tmp_path: Path) -> None:
-    """A gathering that is stopped early would favour some configurations or instances."""
-    pool = Submitted()
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=pool)
-    assert len(pool.submitted) == 24
+def test_any_prefix_is_even(run: Gatherings) -> None:
+    """A gathering that is stopped early would favour some configurations or instances, or pairs
+    share a seed.
+    """
+    run()
+    pool = run.pool
+    assert len({task.seed for task in pool.submitted}) == 24
+    names = {task.configuration.name for task in pool.submitted}
     for end in range(3, 25, 3):
-        table = counts(pool.submitted[:end])
-        assert (table == table[0]).all()
-        assert table.max() - table.min() <= 1
+        first, *others = (
+            Counter(
+                task.instance.name
+                for task in pool.submitted[:end]
+                if task.configuration.name == name
+            )
+            for name in names
+        )
+        assert all(counts == first for counts in others)
+        assert max(first.values()) - min(first.values()) <= 1
     assert pool.most <= 2 * pool.workers
 
 
-def test_the_journal_is_the_same_for_any_number_of_workers(
-    scenario: Scenario, tmp_path: Path
-) -> None:
+def test_the_journal_is_the_same_for_any_number_of_workers(run: Gatherings) -> None:
     """Results would depend on the machine."""
-    matrices = []
     for workers in (1, 5):
-        path = tmp_path / f"{workers}.db"
-        gather(scenario, path, **SIZE, pool=tools.Pool(workers=workers, at_once=3))
-        with Journal.read(path) as journal:
-            matrices.append(journal.log().runs)
-    assert matrices[0] == matrices[1]
+        run(f"{workers}.db", pool=tools.Pool(workers=workers, at_once=3))
+    assert run.log("1.db").runs == run.log("5.db").runs
 
 
-def test_seeds_are_separate(scenario: Scenario, tmp_path: Path) -> None:
-    """Pairs of runs would depend on a common seed, and so would statements about wins."""
-    pool = tools.Pool()
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=pool)
-    assert len({task.seed for task in pool.made}) == 24
-
-
-def test_a_resumed_gathering_makes_what_is_missing(scenario: Scenario, tmp_path: Path) -> None:
-    """Runs would be made twice, or forgotten, after an interruption."""
-
-    class Stops(tools.Pool):
-        def wait(self) -> list[Finished]:
-            if len(self.made) == 10:
-                raise KeyboardInterrupt
-            return super().wait()
-
-    first, second, third = Stops(), tools.Pool(), tools.Pool()
+def test_a_resumed_gathering_makes_what_is_missing(run: Gatherings) -> None:
+    """Runs would be made twice, or forgotten, after an interruption; and an unfinished journal not
+    pay for looks after every instance, or a finished one pay.
+    """
     with pytest.raises(KeyboardInterrupt):
-        gather(scenario, tmp_path / "g.db", **SIZE, pool=first)
-    result = gather(scenario, tmp_path / "g.db", **SIZE, pool=second)
-    assert (len(first.made), len(second.made), result.runs) == (10, 14, 24)
-    assert gather(scenario, tmp_path / "g.db", **SIZE, pool=third).planned == 24
-    assert not third.made
+        run(pool=tools.Interrupted(10))
+    assert plan_of(run.log()).watched
+    assert run().runs == 24
+    assert len(run.pool.made) == 14
+    assert not plan_of(run.log()).watched
+    # Options left out on a rerun are the journal's.
+    assert run(configurations=None, runs=None).planned == 24
+    assert not run.pool.made
 
 
 @pytest.mark.parametrize("more", [{"configurations": 5}, {"instances": 6}, {"runs": 3}])
-def test_a_larger_size_extends(scenario: Scenario, tmp_path: Path, more: dict[str, int]) -> None:
+def test_a_larger_size_extends(run: Gatherings, more: dict[str, Any]) -> None:
     """More runs would need another journal, or make those there again."""
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
-    pool = tools.Pool()
-    size: dict[str, Any] = {**SIZE, **more}
-    result = gather(scenario, tmp_path / "g.db", **size, pool=pool)
+    run()
+    size = {**SIZE, **more}
     planned = size["configurations"] * size["instances"] * size["runs"]
-    assert (result.runs, len(pool.made)) == (planned, planned - 24)
+    assert run(**more).runs == planned
+    assert len(run.pool.made) == planned - 24
 
 
-def test_added_instances_come_last(tmp_path: Path) -> None:
+def test_added_instances_come_last(run: Gatherings) -> None:
     """An instance added to the folder would change the recorded order, on which statements rest."""
-    scenario = tools.scenario(tmp_path, instances=5)
-    size: dict[str, Any] = {"configurations": 2, "runs": 1}
-    gather(scenario, tmp_path / "g.db", **size, pool=tools.Pool())
-    before = [instance.name for instance in scenario.instances]
-    larger = tools.scenario(tmp_path, instances=30)
-    assert [one.name for one in larger.instances][:5] != before, "another seed"
-    one = gather(larger, tmp_path / "g.db", **size, instances=6, pool=tools.Pool())
-    assert one.runs == 12
-    gather(larger, tmp_path / "g.db", **size, pool=tools.Pool())
-    with Journal.read(tmp_path / "g.db") as journal:
-        plan = journal.log().plan
-    assert plan is not None
-    assert plan.order[:5] == tuple(before)
+    run.scenario = tools.scenario(run.folder, instances=5)
+    run(instances=None, runs=1)
+    before = tuple(instance.name for instance in run.scenario.instances)
+    run.scenario = tools.scenario(run.folder, instances=30)
+    assert tuple(one.name for one in run.scenario.instances)[:5] != before, "another seed"
+    assert run(instances=6, runs=1).runs == 18
+    run(instances=None, runs=1)
+    plan = plan_of(run.log())
+    assert plan.order[:5] == before
     assert (len(plan.order), plan.planned, plan.watched) == (30, 5, True)
 
 
-def test_the_list_is_fixed_when_the_journal_begins(scenario: Scenario, tmp_path: Path) -> None:
+def test_the_list_is_fixed_when_the_journal_begins(run: Gatherings) -> None:
     """A configuration added after costs were seen would get the guarantees of a fixed list."""
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
-    result = gather(scenario, tmp_path / "g.db", **{**SIZE, "configurations": 6}, pool=tools.Pool())
-    log = result.log
-    assert log.plan is not None
-    assert (log.listed, len(log.plan.candidates), log.adaptive) == (3, 3, False)
-    later = log.runs.configurations[-1]
-    assert later not in log.plan.candidates
-    assert isinstance(assess(log, Question(configuration=later)).evidence, Refusal)
-    assert not isinstance(
-        assess(log, Question(configuration=log.plan.candidates[1])).evidence, Refusal
-    )
+    run()
+    log = run(configurations=6).log
+    first, later = plan_of(log).candidates, log.runs.configurations[-1]
+    assert (log.listed, len(first), log.adaptive) == (3, 3, False)
+    for name, refused in ((later, True), (first[1], False)):
+        evidence = assess(log, Question(configuration=name)).evidence
+        assert isinstance(evidence, Refusal) == refused
 
 
-def test_a_finished_plan_is_one_look(scenario: Scenario, tmp_path: Path) -> None:
-    """A gathering nobody looked at before its end would pay for looks after every instance; one
-    that is unfinished would not.
-    """
-    assert gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool()).log.plan.watched is False  # type: ignore[union-attr]
-
-    class Stops(tools.Pool):
-        def wait(self) -> list[Finished]:
-            if len(self.made) == 20:
-                raise KeyboardInterrupt
-            return super().wait()
-
-    with pytest.raises(KeyboardInterrupt):
-        gather(scenario, tmp_path / "h.db", **SIZE, pool=Stops())
-    with Journal.read(tmp_path / "h.db") as journal:
-        plan = journal.log().plan
-    assert plan is not None
-    assert plan.watched
-
-
-def test_given_configurations(scenario: Scenario, tmp_path: Path) -> None:
+def test_given_configurations(run: Gatherings) -> None:
     """A list that somebody chose, perhaps from these runs, would pass for a random one."""
-    given = scenario.space.configurations(4, seed=9)
-    twice = [*given, given[0]]
-    result = gather(
-        scenario, tmp_path / "g.db", configurations=twice, instances=2, runs=1, pool=tools.Pool()
-    )
+    given = run.scenario.space.configurations(4, seed=9)
+    result = run(configurations=[*given, given[0]], instances=2, runs=1)
     assert (result.runs, result.log.adaptive) == (8, None)
-    file = tmp_path / "list.json"
+    file = run.folder / "list.json"
     file.write_text(json.dumps([dict(one.values) for one in given]))
-    more: dict[str, Any] = {"instances": 3, "pool": tools.Pool()}
-    assert gather(scenario, tmp_path / "g.db", configurations=file, **more).runs == 12
+    assert run(configurations=file, instances=3, runs=1).runs == 12
     with pytest.raises(InputError, match="--configurations"):
-        gather(scenario, tmp_path / "g.db", **more)
+        run(configurations=None)
 
 
-def test_the_same_command_keeps_its_size(scenario: Scenario, tmp_path: Path) -> None:
-    """Options left out on a rerun would fall back to other numbers than the journal's."""
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
-    result = gather(scenario, tmp_path / "g.db", instances=4, pool=tools.Pool())
-    assert result.planned == 24
-
-
-@pytest.mark.parametrize("size", [{"instances": 9}, {"instances": 0}, {"runs": 0},
-                                  {"configurations": 0}])  # fmt: skip
-def test_impossible_sizes_leave_no_journal(
-    scenario: Scenario, tmp_path: Path, size: dict[str, int]
-) -> None:
+@pytest.mark.parametrize(
+    "size", [{"instances": 9}, {"instances": 0}, {"runs": 0}, {"configurations": 0}]
+)
+def test_impossible_sizes_leave_no_journal(run: Gatherings, size: dict[str, Any]) -> None:
     """A refusal would leave an empty journal behind, or begin a design that never ends."""
     with pytest.raises(InputError):
-        gather(scenario, tmp_path / "g.db", **{**SIZE, **size}, pool=tools.Pool())
-    assert not list(tmp_path.glob("g.db*"))
+        run(**size)
+    assert not list(run.folder.glob("g.db*"))
 
 
-def test_files_are_taken_for_scenarios(scenario: Scenario, tmp_path: Path) -> None:
+def test_files_are_taken_for_scenarios(run: Gatherings) -> None:
     """Python users would have to read the scenario themselves."""
-    result = gather(str(scenario.path), str(tmp_path / "g.db"), **SIZE, pool=tools.Pool())
+    path = str(run.folder / "g.db")
+    result = gather(str(run.scenario.path), path, **SIZE, pool=tools.Pool())
     assert json.loads(json.dumps(result.to_dict()))["runs"] == 24
     assert result.assessment.same is not None
 
 
-def test_what_is_left_is_announced(scenario: Scenario, tmp_path: Path) -> None:
-    """Nobody would know what a command costs before it starts."""
-    lines: list[str] = []
-    how: dict[str, Any] = {"pool": tools.Pool(), "announce": lines.append}
-    gather(scenario, tmp_path / "g.db", **SIZE, **how)
-    gather(scenario, tmp_path / "g.db", **{**SIZE, "runs": 4}, **how)
-    gather(scenario, tmp_path / "g.db", **{**SIZE, "runs": 4}, **how)
+def test_size_and_progress_are_reported(run: Gatherings) -> None:
+    """Nobody would know what a command costs before it starts, or a resumed gathering would seem to
+    begin anew.
+    """
+    lines, seen = list[str](), list[Progress]()
+    run(announce=lines.append)
+    for _ in range(2):
+        run(runs=3, announce=lines.append, progress=seen.append)
     assert "24 runs" in lines[0]
-    assert "48 runs, 24 of them" in lines[1]
+    assert "36 runs, 24 of them" in lines[1]
     assert ["At most" in line for line in lines] == [True, True, False]
     # The limit that makes it so much, to be lowered.
     assert "if every run takes" in lines[0]
-
-
-def test_progress_counts_earlier_runs(scenario: Scenario, tmp_path: Path) -> None:
-    """A resumed gathering would seem to begin anew."""
-    gather(scenario, tmp_path / "g.db", **SIZE, pool=tools.Pool())
-    seen: list[Progress] = []
-    size: dict[str, Any] = {**SIZE, "runs": 3}
-    gather(scenario, tmp_path / "g.db", **size, pool=tools.Pool(), progress=seen.append)
     assert [now.runs for now in seen] == list(range(25, 37))
-    assert seen[-1].share == 1
-    assert sum(seen[-1].outcomes.values()) == 36
+    assert (seen[-1].share, seen[-1].total, seen[-1].unsolved) == (1, 36, 0)
 
 
-def test_copies_are_left_out(tmp_path: Path) -> None:
+def test_copies_are_left_out(run: Gatherings) -> None:
     """A copied instance would be a unit of its own, and always agree with the other."""
-    tools.scenario(tmp_path, instances=5)
-    (tmp_path / "instances" / "i 4.txt").write_text("0\n")
-    scenario = Scenario.read(tmp_path / "scenario.toml")
-    size: dict[str, Any] = {"configurations": 2, "runs": 1, "pool": tools.Pool()}
-    assert gather(scenario, tmp_path / "g.db", **size).instances == 4
-    assert gather(scenario, tmp_path / "g.db", **size).runs == 8
+    (run.folder / "instances" / "i 4.txt").write_text("0\n")
+    for _ in range(2):
+        assert run(instances=None).instances == 7
     with pytest.raises(InputError, match="1 with the content of another"):
-        gather(scenario, tmp_path / "h.db", instances=5, **size)
+        run("h.db", instances=8)

@@ -1,15 +1,17 @@
 """Campaigns that are killed, meet a full disk, or a folder that cannot be written."""
 
 import contextlib
-import json
+import multiprocessing
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import campaign_tools as tools
+import numpy as np
 import pytest
 import scenarios
 
@@ -20,36 +22,72 @@ from truecost.errors import InputError
 from truecost.journal.journal import Journal
 from truecost.running.scenario import Scenario
 
-HERE = Path(__file__).parent
+KINDS = ["gather", "configure", "validate"]
+KILLS = 20
+# Forks without the threads of this process.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["truecost.campaigns.validate", "truecost.campaigns.configure"])
+
+
+def campaign(kind: str, scenario: Scenario, journal: Path, **how: Any) -> object:
+    """A campaign of some hundred runs."""
+    if kind == "gather":
+        size: dict[str, Any] = {"configurations": 6, "instances": 5, "runs": 20}
+        return gather(scenario, journal, **size, **how)
+    if kind == "configure":
+        return configure(scenario, journal, budget=400, **how)
+    values = dict.fromkeys(scenario.space.parameters, "5")
+    return validate(None, scenario, journal, configuration=values, complete=True, **how)
+
+
+def live(kind: str, scenario: Path, journal: Path, telling: Connection) -> None:
+    """Go on where the journal ends, and tell of every run."""
+    campaign(
+        kind, Scenario.read(scenario), journal, pool=2, pin=False, keep_going=True,
+        progress=lambda now: telling.send(now.runs),
+    )  # fmt: skip
+
+
+def runs(journal: Path) -> int:
+    """How many runs a journal has."""
+    try:
+        with Journal.read(journal) as opened:
+            return len(opened.table())
+    except InputError:  # none yet
+        return 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["gather", "configure", "validate"])
-def test_twenty_kills_lose_and_double_nothing(tmp_path: Path, how: str) -> None:
-    """A power cut would lose finished runs, make some twice, or leave solvers running."""
-    path = scenarios.write(tmp_path, limits={"cpu": 0.1, "wall": 600.0})
-    for place in range(12):
+@pytest.mark.parametrize("kind", KINDS)
+def test_twenty_kills_lose_and_double_nothing(tmp_path: Path, kind: str) -> None:
+    """A power cut would lose finished runs, or make some twice."""
+    path, journal = scenarios.write(tmp_path), tmp_path / "j.db"
+    for place in range(12 if kind != "validate" else 150):
         (tmp_path / "instances" / f"i {place}.txt").write_text(f"{place}\n")
-    (tmp_path / "new").mkdir()
-    for place in range(150):
-        (tmp_path / "new" / f"n {place}.txt").write_text(f"{place + 50}\n")
-    words = [sys.executable, str(HERE / "campaign_killing.py"), how, str(path), "j.db", "20"]
-    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    lives = json.loads(ended.stdout)
-    assert len(lives) == 20
-    for before, told, after in lives:
-        assert before < told <= after
-    with Journal.read(tmp_path / "j.db") as journal:
-        table = journal.table()
-        rows = journal._connection.execute("SELECT count(*) FROM runs").fetchone()[0]
-    cells = zip(table.configuration.tolist(), table.instance.tolist(), table.number.tolist(),
-                strict=True)  # fmt: skip
-    assert len(set(cells)) == len(table) == rows
-    if how == "configure":  # which may end before its budget is spent
-        assert lives[-1][-1] <= len(table) <= 400
+    rng = np.random.default_rng(7)
+    for life in range(KILLS + 1):
+        before, (hearing, telling) = runs(journal), SERVER.Pipe(duplex=False)
+        process = SERVER.Process(target=live, args=(kind, path, journal, telling))
+        process.start()
+        telling.close()
+        told, due = before, before + int(rng.integers(1, 12))
+        with contextlib.suppress(EOFError):
+            while life == KILLS or told < due:
+                told = hearing.recv()
+        if life < KILLS:
+            time.sleep(rng.random() * 0.02)
+            process.kill()
+            process.join()
+            assert before < told <= runs(journal)
+    process.join()
+    assert process.exitcode == 0
+    with Journal.read(journal) as opened:
+        cells = opened.table().cells()
+    assert len(set(cells)) == len(cells)
+    if kind == "configure":  # which may end before its budget is spent
+        assert len(cells) <= 400
     else:
-        assert len(table) == {"gather": 600, "validate": 300}[how]
+        assert len(cells) == {"gather": 600, "validate": 300}[kind]
 
 
 @contextlib.contextmanager
@@ -74,8 +112,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="Make room and start again") as caught:
             gather(scenario, path, **size, pool=tools.Pool(at_once=10, workers=20))
         assert "\n" not in str(caught.value)
-        with Journal.read(path) as journal:
-            there = len(journal.table())
+        there = runs(path)
         assert there > 100
         subprocess.run(["mount", "-o", "remount,size=20M", str(small)], check=True)
         pool = tools.Pool()
@@ -83,40 +120,12 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         assert len(pool.made) == 5000 - there
 
 
-@pytest.mark.parametrize("how", ["gather", "configure", "validate"])
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, kind: str) -> None:
     """A journal in a read-only folder would end in a traceback."""
-    scenario = tools.scenario(tmp_path / "s")
+    scenario, pool = tools.scenario(tmp_path / "s"), tools.Pool()
     with mounted(tmp_path / "shut") as shut:
         subprocess.run(["mount", "-o", "remount,ro", str(shut)], check=True)
-        path, pool = shut / "j.db", tools.Pool()
-        campaigns: dict[str, Callable[[], object]] = {
-            "gather": lambda: gather(scenario, path, pool=pool),
-            "configure": lambda: configure(scenario, path, budget=50, pool=pool),
-            "validate": lambda: validate(
-                None, scenario, path, configuration={"x": "1", "y": "1"}, pool=pool
-            ),
-        }
         with pytest.raises(InputError, match=r"j\.db: cannot be written"):
-            campaigns[how]()
-        assert not pool.made
-
-
-def test_no_home_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batch systems often give no home that can be written."""
-    monkeypatch.setenv("HOME", "/proc/nowhere")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    scenario: Scenario = tools.scenario(tmp_path)
-    assert gather(scenario, tmp_path / "g.db", configurations=2, instances=2, runs=1,
-                  pool=tools.Pool()).runs == 4  # fmt: skip
-
-
-def test_a_second_campaign_is_refused(tmp_path: Path) -> None:
-    """Two commands in one journal would make every run twice."""
-    scenario = tools.scenario(tmp_path)
-    with (
-        Journal.write(tmp_path / "g.db", scenario, "gather", {}),
-        pytest.raises(InputError, match="another truecost"),
-    ):
-        gather(scenario, tmp_path / "g.db", pool=tools.Pool())
-    assert gather(scenario, tmp_path / "g.db", configurations=1, runs=1, pool=tools.Pool()).runs
+            campaign(kind, scenario, shut / "j.db", pool=pool)
+    assert not pool.made

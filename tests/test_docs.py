@@ -3,9 +3,9 @@
 | block | what happens |
 | --- | --- |
 | `sh` | every line runs, and ends with 0 or as its comment says (`# exit code 0 or 1`) |
-| `console` | the lines that begin with `$ ` run alike; the output shown is not compared, but `UPDATE_PAGES=1` writes it anew |
-| `python` | runs, in one namespace per page; `python title="file"` is written to that file |
-| `toml`, `csv`, `text` … with `title="file"` | written to that file |
+| `console` | the lines that begin with `$ ` run alike; `UPDATE_PAGES=1` writes the output shown anew |
+| `python` | runs, in one namespace per page |
+| any, with `title="file"` | written to that file |
 
 `<!-- setup … -->` (shell) and `<!-- setup python … -->` hold what readers do not see. A block
 after `<!-- not executed: why -->` is left out.
@@ -18,14 +18,17 @@ import subprocess
 import sys
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import commands
 import page_setups
 import pytest
+import typer
+
+from truecost import cli
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
     r"(?P<skip><!-- not executed:[^>]*-->\s*\n)?"
     r"(?:^```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n(?P<body>.*?)^```$"
@@ -35,65 +38,48 @@ BLOCK = re.compile(
 SLOW = {"tutorial.md", "clusters.md"}
 
 
-def environment() -> dict[str, str]:
-    """With the tested truecost and its Python first on the path."""
-    paths = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    return os.environ | {"PATH": paths}
-
-
 def run_line(line: str, folder: Path) -> str:
     """Run a line of a shell; truecost's own commands in this process where they stand alone."""
     line, _, comment = line.partition("  #")
     wanted = re.search(r"exit code ([\d or]+)", comment)
     allowed = {int(code) for code in re.findall(r"\d+", wanted[1])} if wanted else {0}
     if line.startswith("truecost ") and not re.search(r"[|>&;$`]", line):
-        ended = commands.run(*shlex.split(line)[1:], cwd=folder)
-        code, output = ended.returncode, ended.stdout + ended.stderr
+        code, *outputs = commands.run(*shlex.split(line)[1:], cwd=folder)
     else:
+        # The tested truecost and its Python come first on the path.
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         done = subprocess.run(
-            ["bash", "-c", line],
+            ["bash", "-ec", line],
             cwd=folder,
-            env=environment(),
+            env=os.environ | {"PATH": path},
             capture_output=True,
             text=True,
         )
-        code, output = done.returncode, done.stdout + done.stderr
-    assert code in allowed, f"{line}\nended with {code}:\n{output}"
-    return output
-
-
-def lines_of(body: str) -> list[str]:
-    """The commands of a block, with continued lines joined and here-documents kept whole."""
-    return [line for line in body.replace("\\\n", " ").splitlines() if line.strip("# ")]
+        code, outputs = done.returncode, [done.stdout, done.stderr]
+    assert code in allowed, f"{line}\nended with {code}:\n{''.join(outputs)}"
+    return "".join(outputs)
 
 
 def run_page(page: Path, folder: Path) -> None:
     """Execute the blocks of a page in a folder."""
-    space: dict[str, object] = {"__name__": "page"}
+    space: dict[str, Any] = {"__name__": "page"}
     for block in BLOCK.finditer(page.read_text()):
         if block["skip"]:
             continue
-        if block["setup"] is not None and not block["python"]:
-            command = ["bash", "-ec", block["setup"]]
-            subprocess.run(command, cwd=folder, env=environment(), check=True, capture_output=True)
-        elif block["setup"] is not None:
-            exec(compile(block["setup"], str(page), "exec"), {"page_setups": page_setups})  # noqa: S102
+        if block["setup"] and block["python"]:
+            exec(block["setup"], {"page_setups": page_setups})  # noqa: S102
         elif block["title"]:
-            path = folder / block["title"]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block["body"])
-        elif block["kind"] == "sh":
-            for line in lines_of(block["body"]):
-                run_line(line, folder)
-        elif block["kind"] == "console":
-            shown = ""
-            for line in lines_of(block["body"]):
-                if line.startswith("$ "):
-                    shown += f"{line}\n{run_line(line[2:], folder)}"
-            if "UPDATE_PAGES" in os.environ:
-                page.write_text(page.read_text().replace(block["body"], shown, 1))
+            (folder / block["title"]).write_text(block["body"])
         elif block["kind"] == "python":
             exec(compile(block["body"], str(page), "exec"), space)  # noqa: S102
+        elif block["kind"] in ("sh", None):
+            for line in (block["body"] or block["setup"]).splitlines():
+                run_line(line, folder)
+        elif block["kind"] == "console":
+            lines = [line for line in block["body"].splitlines() if line.startswith("$ ")]
+            shown = "".join(f"{line}\n{run_line(line[2:], folder)}" for line in lines)
+            if "UPDATE_PAGES" in os.environ:
+                page.write_text(page.read_text().replace(block["body"], shown, 1))
 
 
 @pytest.mark.parametrize(
@@ -112,20 +98,12 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
 
 def test_options_on_the_pages_exist() -> None:
     """A page would name an option that no command has."""
-    import typer
-
-    from truecost import cli
-
-    tree = typer.main.get_command(cli.app(cli.COMMANDS))
     known = {"--help", "--version"}
-
-    def collect(command: object) -> None:
-        for parameter in getattr(command, "params", ()):
-            known.update((*parameter.opts, *parameter.secondary_opts))
-        for child in getattr(command, "commands", {}).values():
-            collect(child)
-
-    collect(tree)
+    trees: list[Any] = [typer.main.get_command(cli.app())]
+    for tree in trees:
+        trees += getattr(tree, "commands", {}).values()
+        for parameter in tree.params:
+            known |= {*parameter.opts, *parameter.secondary_opts}
     for page in PAGES:
         lines = re.findall(r"\btruecost [a-z][^#\n`|&>]*", page.read_text())
         named = {option for line in lines for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", line)}
@@ -134,6 +112,21 @@ def test_options_on_the_pages_exist() -> None:
 
 def test_words_of_the_docs() -> None:
     """The docs would grow beyond what a reader reads: 10,000 words without the reference."""
-    pages = [page for page in DOCS.rglob("*.md") if "reference" not in page.parts]
-    assert sum(len(page.read_text().split()) for page in pages) <= 10_000
-    assert len((ROOT / "README.md").read_text().split()) <= 600
+    words = {
+        page: len(page.read_text().split()) for page in PAGES if page.parent.name != "reference"
+    }
+    assert words.pop(ROOT / "README.md") <= 600
+    assert sum(words.values()) <= 10_000
+
+
+def test_the_map_of_the_packages_is_up_to_date() -> None:
+    """A contributor would look for a file that was renamed."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
+    assert rows
+    for row in rows:
+        names = re.findall(r"`([\w/]+(?:\.py|/))`", row)
+        folder = ROOT / "src" / "truecost" / names[0].rpartition("/")[0]
+        for name in names:
+            places = (ROOT / "src" / "truecost" / name, folder / name)
+            assert any(place.exists() for place in places), name

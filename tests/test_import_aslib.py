@@ -2,9 +2,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from imports import DATA, SHARED, load, said, statuses, write
+from imports import DATA, SHARED, load, refused, sentences, statuses, write
 
-from truecost.errors import InputError
 from truecost.runs import Status
 
 ARFF = """% made by hand
@@ -59,7 +58,7 @@ def test_running_times(tmp_path: Path) -> None:
         [[Status.SOLVED, Status.SOLVED], [Status.TIMEOUT, -1]],
         [[Status.CRASHED, Status.MEMORY], [Status.TIMEOUT, -1]],
     ]
-    assert "Left out: 1 run" in said(found)
+    assert "Left out: 1 run" in sentences(found)
     assert (found.tool, found.adaptive) == ("ASlib demo", False)
     assert load(tmp_path / "demo" / "algorithm_runs.arff").runs.high == 100
 
@@ -93,12 +92,10 @@ def test_what_the_description_does_not_say(tmp_path: Path) -> None:
     """A cutoff, or the main one of several measures, would be guessed."""
     no_cutoff = DESCRIPTION.replace("algorithm_cutoff_time: 10", "algorithm_cutoff_time: '?'")
     path = aslib(tmp_path / "cutoff", description=no_cutoff)
-    with pytest.raises(InputError, match="--cutoff"):
-        load(path)
+    assert "--cutoff" in refused(path)
     assert load(path, cutoff=10.0).runs == load(aslib(tmp_path / "demo")).runs
     path = aslib(tmp_path / "none", description=None)
-    with pytest.raises(InputError, match="--objective: runtime, quality"):
-        load(path)
+    assert "--objective: runtime, quality" in refused(path)
     assert load(path, objective="runtime", cutoff=10.0).runs.high == 100
 
 
@@ -138,7 +135,6 @@ def test_real_aslib() -> None:
         ARFF.split("i1,1,fast", maxsplit=1)[0],
         ARFF + "i1,3",
         ARFF + "i1,3,fast,2,1,dreaming",
-        ARFF + "i1,3,fast,2,1,running",
         ARFF + "i1,x,fast,2,1,ok",
         ARFF + "i1,1,fast,2,1,ok",
         ARFF.replace("algorithm STRING", "solver STRING"),
@@ -150,6 +146,4 @@ def test_real_aslib() -> None:
 )
 def test_bad_scenarios(tmp_path: Path, runs: str) -> None:
     """A scenario that cannot be read would be taken, or end in a traceback."""
-    with pytest.raises(InputError) as caught:
-        load(aslib(tmp_path / "bad", runs))
-    assert "\n" not in str(caught.value)
+    refused(aslib(tmp_path / "bad", runs))

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from imports import DATA, load, said, statuses, write
+from imports import DATA, load, refused, sentences, statuses, write
 
-from truecost.errors import InputError
 from truecost.runs import Status
 
 RESULTS = DATA / "benchexec"
@@ -34,7 +33,7 @@ def test_results_agree_with_the_table_generator() -> None:
     ]  # fmt: skip
     assert (matrix.cutoff, matrix.high) == (1, 10)
     assert log.adaptive is False
-    assert "TIMEOUT 1" in said(log)
+    assert "TIMEOUT 1" in sentences(log)
 
 
 def test_another_column(tmp_path: Path) -> None:
@@ -63,9 +62,7 @@ RUN = (
 )
 def test_bad_results(tmp_path: Path, content: bytes) -> None:
     """A damaged result would end in a traceback, or be read as something else."""
-    with pytest.raises(InputError) as caught:
-        load(write(tmp_path / "bad.xml", content))
-    assert "\n" not in str(caught.value)
+    refused(write(tmp_path / "bad.xml", content))
 
 
 @pytest.mark.parametrize(
@@ -93,8 +90,7 @@ def test_different_limits_are_refused(tmp_path: Path) -> None:
     for name, limit in (("a", b"5s"), ("b", b"9s")):
         run = RUN % (b' timelimit="%s" tool="%s"' % (limit, name.encode()), b"true", b"", b"s")
         write(tmp_path / f"{name}.xml", run)
-    with pytest.raises(InputError, match="--cutoff 5"):
-        load(tmp_path)
+    assert "--cutoff 5" in refused(tmp_path)
     assert load(tmp_path, cutoff=5.0).runs.cutoff == 5
 
 
@@ -109,7 +105,7 @@ def test_results_by_run_definition_and_by_tasks(tmp_path: Path) -> None:
     write(tmp_path / "later.xml", SLOW.replace(b"2026-11-17T19", b"2026-11-18T19"))
     log = load(tmp_path)
     assert log.runs.shape == (1, 5, 2)
-    assert "Left out: 5 runs" in said(log)
+    assert "Left out: 5 runs" in sentences(log)
 
 
 @pytest.mark.slow

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from imports import load, said, statuses, write
+from imports import load, refused, sentences, statuses, write
 
-from truecost.errors import InputError
 from truecost.runs import Status
 
 FIELDS = np.dtype([("result", "U10"), ("runtime", "f8"), ("quality", "f16"), ("seed", "i8")])
@@ -36,10 +35,9 @@ def test_runs_of_the_authors(tmp_path: Path) -> None:
     costs.
     """
     path = saved(tmp_path)
-    with pytest.raises(InputError, match="--cutoff"):
-        load(path)
+    assert "--cutoff" in refused(path)
     found = load(path, cutoff=5.0, par=10.0)
-    assert "Left out: 1 run" in said(found)
+    assert "Left out: 1 run" in sentences(found)
     expected = np.full((2, 3, 2), 1.5)
     expected[0, 1, 0], expected[1, 2, 1] = 50, np.nan
     np.testing.assert_array_equal(found.runs.costs, expected)
@@ -64,8 +62,7 @@ def test_name_lists(tmp_path: Path, theirs: bool) -> None:
     assert log.runs.instances == ("./inst/1.tsp", "./inst/2.tsp", "./inst/3.tsp")
     assert log.parameters["configuration-1"] == {"alpha": "2", "kind": "b"}
     write(tmp_path / lists[1], "./inst/1.tsp\n")
-    with pytest.raises(InputError, match="1 names of instances for 3"):
-        load(path, cutoff=5.0)
+    assert "1 lines for 3" in refused(path, cutoff=5.0)
 
 
 class Bomb:
@@ -79,8 +76,7 @@ def test_pickles_stay_shut(tmp_path: Path) -> None:
     """A PM.npy with objects would be unpickled, and its code run."""
     path = tmp_path / "PM.npy"
     np.save(path, np.array([Bomb()], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="pickled"):
-        load(path, cutoff=5.0)
+    assert "objects" in refused(path, cutoff=5.0)
 
 
 TEXT = [("result", "U3"), ("runtime", "f8"), ("quality", "f8"), ("seed", "i8")]
@@ -100,17 +96,19 @@ TEXT = [("result", "U3"), ("runtime", "f8"), ("quality", "f8"), ("seed", "i8")]
 )
 def test_bad_arrays(tmp_path: Path, array: Any) -> None:
     """An array that is no PM.npy would be taken, or end in a traceback."""
-    with pytest.raises(InputError) as caught:
-        load(saved(tmp_path, array), cutoff=5.0)
-    assert "\n" not in str(caught.value)
+    refused(saved(tmp_path, array), cutoff=5.0)
 
 
-def test_text_in_arrays_is_text(tmp_path: Path) -> None:
-    """Numbers that are no characters would become text that makes Python itself fail."""
-    path, text = saved(tmp_path), "SAT".encode("utf-32-le")
+@pytest.mark.parametrize("runtime", [1.5, 0])
+def test_text_in_arrays_is_text(tmp_path: Path, runtime: float) -> None:
+    """Numbers that are no characters would become text that makes Python itself fail, or a damaged
+    array be read as far as its runs were made.
+    """
+    array = pm()
+    array["runtime"][0, 0, 0] = runtime
+    path, text = saved(tmp_path, array), "SAT".encode("utf-32-le")
     path.write_bytes(path.read_bytes().replace(text, b"S\0\0\1" + text[4:], 1))
-    with pytest.raises(InputError, match="no characters"):
-        load(path, cutoff=5.0)
+    assert "plain letters" in refused(path, cutoff=5.0)
 
 
 def test_an_array_cannot_claim_more_than_its_file(tmp_path: Path) -> None:
@@ -119,5 +117,4 @@ def test_an_array_cannot_claim_more_than_its_file(tmp_path: Path) -> None:
     header = {"descr": FIELDS.descr, "fortran_order": False, "shape": (10**9, 10, 10)}
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
-    with pytest.raises(InputError, match="claims"):
-        load(path, cutoff=5.0)
+    assert "file size" in refused(path, cutoff=5.0)

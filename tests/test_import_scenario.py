@@ -1,5 +1,6 @@
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rwriter as r
@@ -22,9 +23,11 @@ def runner(tmp_path: Path) -> Path:
 
 
 def test_a_log_of_irace_becomes_a_scenario(runner: Path, tmp_path: Path) -> None:
-    """`validate` would run something else than irace did, or refuse the scenario."""
-    log = load(runner)
-    made = scenario_from_log(runner, log, tmp_path / "new")
+    """`validate` would run something else than irace did, refuse the scenario, or a file that
+    somebody has filled in be overwritten.
+    """
+    log, folder = load(runner), tmp_path / "new"
+    made = scenario_from_log(runner, log, folder)
     assert not made.fill_in
     scenario = Scenario.read(made.path)
     assert scenario.target.kind == "irace"
@@ -34,11 +37,13 @@ def test_a_log_of_irace_becomes_a_scenario(runner: Path, tmp_path: Path) -> None
         str(runner.parent / name) for name in log.runs.instances
     }
     assert dict(scenario.space.default().values) == {"alpha": 0.9, "size": 15, "kind": "plain"}
-    assert (tmp_path / "new" / "parameters.txt").read_text() == (
-        runner.parent / "parameters.txt"
-    ).read_text()
+    parameters = (runner.parent / "parameters.txt").read_text()
+    assert (folder / "parameters.txt").read_text() == parameters
     for name in log.runs.configurations:
         assert scenario.space.configuration(log.parameters[name]).values
+    write(folder / "parameters.txt", "mine")
+    scenario_from_log(runner, log, folder)
+    assert (folder / "parameters.txt").read_text() == "mine"
 
 
 def test_what_is_to_be_written_before_it_runs_is_said(
@@ -48,82 +53,71 @@ def test_what_is_to_be_written_before_it_runs_is_said(
     words = ["scenario", "from-log", str(runner), "-o"]
     unknown = run(*words, str(tmp_path / "a")).stdout
     assert "low and high" in unknown
-    assert (
-        "low and high" not in run(*words, str(tmp_path / "b"), "--low", "0", "--high", "50").stdout
-    )
     assert "No default" not in unknown
-
-
-def test_what_is_there_stays(runner: Path, tmp_path: Path) -> None:
-    """What somebody has filled in would be overwritten."""
-    write(tmp_path / "new" / "parameters.txt", "mine")
-    scenario_from_log(runner, load(runner), tmp_path / "new")
-    assert (tmp_path / "new" / "parameters.txt").read_text() == "mine"
+    ranged = run(*words, str(tmp_path / "b"), "--low", "0", "--high", "50").stdout
+    assert "low and high" not in ranged
 
 
 def test_instances_that_are_given(runner: Path, tmp_path: Path) -> None:
     """A pattern or irace's own list of instances would not be taken, or be taken for one file."""
     log = load(runner)
     fresh = [write(tmp_path / "fresh" / f"{number}.txt", "1\n") for number in range(3)]
-    pattern = str(tmp_path / "fresh" / "*.txt")
-    made = scenario_from_log(runner, log, tmp_path / "a", instances=pattern)
-    assert len(Scenario.read(made.path).instances) == 3
     listed = write(tmp_path / "list.txt", "# new\n" + "\n".join(map(str, fresh[:2])))
-    made = scenario_from_log(runner, log, tmp_path / "b", instances=str(listed))
-    assert len(Scenario.read(made.path).instances) == 2
+    for given, count in ((tmp_path / "fresh" / "*.txt", 3), (listed, 2)):
+        made = scenario_from_log(runner, log, tmp_path / str(count), instances=str(given))
+        assert len(Scenario.read(made.path).instances) == count
     with pytest.raises(InputError, match="nothing"):
         scenario_from_log(runner, log, tmp_path / "c", instances="nothing/*.txt")
     assert not (tmp_path / "c").exists()
 
 
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """Where a log is written, beside a runner and its parameters."""
+    write(tmp_path / "runner", "#!/bin/sh\n")
+    write(tmp_path / "parameters.txt", 'alpha "--alpha=" r (0, 3)\n')
+    write(tmp_path / "latin.txt", 'alpha "--größe=" r (0, 3)\n'.encode("latin-1"))
+    return tmp_path / "log.Rdata"
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {"targetRunner": r.strings(["./nowhere"])},
-        {"targetRunner": r.NIL},
-        {"targetRunner": r.strings(["runner"]), "aclib": r.logicals([1])},
-        {"targetRunner": r.strings(["runner"]), "targetEvaluator": r.strings(["e"])},
-        {"targetRunner": r.strings(["runner"]), "instances": r.listing([r.NIL] * 3)},
-        {"targetRunner": r.strings(["runner"]), "parameterFile": r.strings(["nowhere.txt"])},
-        {
-            "targetRunner": r.strings(["runner"]),
-            "targetRunnerLauncher": r.strings(["--login"]),
-        },
-        {
-            "targetRunner": r.strings(["runner"]),
-            "targetRunnerLauncher": r.strings(["bash"]),
-            "targetRunnerLauncherArgs": r.strings(["{targetRunner} only"]),
-        },
+        {"targetRunner": "./nowhere"},
+        {"targetRunner": None},
+        {"aclib": True},
+        {"targetEvaluator": "e"},
+        {"instances": [None] * 3},
+        {"parameterFile": "nowhere.txt"},
+        {"parameterFile": "latin.txt"},
+        {"targetRunnerLauncher": "--login"},
+        {"targetRunnerLauncher": "bash", "targetRunnerLauncherArgs": "{targetRunner} only"},
     ],
 )
-def test_logs_that_say_too_little(tmp_path: Path, changes: dict[str, bytes]) -> None:
+def test_logs_that_say_too_little(beside: Path, changes: dict[str, Any]) -> None:
     """A scenario would name a runner that is not there, that only irace can run, or an option of
     `env`.
     """
-    path = write(tmp_path / "log.Rdata", r.irace_log(scenario=changes))
-    write(tmp_path / "runner", "#!/bin/sh\n")
-    write(tmp_path / "parameters.txt", 'alpha "--alpha=" r (0, 3)\n')
+    write(beside, r.irace_log(scenario={"targetRunner": "runner", **changes}))
     with pytest.raises(InputError):
-        scenario_from_log(path, load(path), tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+        scenario_from_log(beside, load(beside), beside.parent / "new")
+    assert not (beside.parent / "new").exists()
 
 
-def test_a_launcher_and_capping(tmp_path: Path) -> None:
+def test_a_launcher_and_capping(beside: Path) -> None:
     """irace's launcher would be left out, or its bound be no cutoff."""
     scenario = {
-        "capping": r.logicals([1]),
-        "boundMax": r.doubles([5.0]),
-        "boundPar": r.doubles([2.0]),
-        "targetRunner": r.strings(["runner"]),
-        "targetRunnerLauncher": r.strings(["bash"]),
-        "targetRunnerLauncherArgs": r.strings(["--norc {targetRunner} {targetRunnerArgs}"]),
+        "capping": True,
+        "boundMax": 5.0,
+        "boundPar": 2.0,
+        "targetRunner": "runner",
+        "targetRunnerLauncher": "bash",
+        "targetRunnerLauncherArgs": "--norc {targetRunner} {targetRunnerArgs}",
     }
-    path = write(tmp_path / "log.Rdata", r.irace_log(scenario=scenario))
-    write(tmp_path / "runner", "#!/bin/sh\n")
-    write(tmp_path / "parameters.txt", 'alpha "--alpha=" r (0, 3)\n')
-    made = Scenario.read(scenario_from_log(path, load(path), tmp_path / "new").path)
+    write(beside, r.irace_log(scenario=scenario))
+    made = Scenario.read(scenario_from_log(beside, load(beside), beside.parent / "new").path)
     assert made.target.command is not None
-    assert made.target.command[3:] == ("bash", "--norc", str((tmp_path / "runner").resolve()))
+    assert made.target.command[3:] == ("bash", "--norc", str(beside.with_name("runner").resolve()))
     assert made.target.bound
     assert (made.metric.kind, made.metric.factor, made.metric.cutoff) == ("par", 2, 5)
 
@@ -131,18 +125,16 @@ def test_a_launcher_and_capping(tmp_path: Path) -> None:
 def test_a_log_of_smac_is_to_be_filled_in(tmp_path: Path) -> None:
     """The space of a SMAC3 run would be lost, or an unfinished scenario be run."""
     source = DATA / "smac" / "instances"
-    made = scenario_from_log(source, load(source), tmp_path / "new")
-    assert made.fill_in
-    with pytest.raises(InputError, match="FILL_IN"):
-        Scenario.read(made.path)
-    text = made.path.read_text().replace("FILL_IN_YOUR_SOLVER", "/bin/echo")
-    write(made.path, text)
-    scenario = Scenario.read(made.path)
-    assert len(scenario.instances) == 8
-    assert scenario.space.has_default
-    timed = scenario_from_log(source, load(source, cutoff=5.0), tmp_path / "timed")
-    write(timed.path, timed.path.read_text().replace("FILL_IN_YOUR_SOLVER", "/bin/echo"))
-    assert Scenario.read(timed.path).metric.cutoff == 5
+    for name, options in (("plain", {}), ("timed", {"cutoff": 5.0})):
+        made = scenario_from_log(source, load(source, **options), tmp_path / name)
+        assert made.fill_in
+        with pytest.raises(InputError, match="FILL_IN"):
+            Scenario.read(made.path)
+        text = made.path.read_text().replace("FILL_IN_YOUR_SOLVER", "/bin/echo")
+        scenario = Scenario.read(write(made.path, text))
+        assert len(scenario.instances) == 8
+        assert scenario.space.has_default
+        assert scenario.metric.cutoff == options.get("cutoff")
 
 
 def test_other_logs_say_nothing(tmp_path: Path) -> None:

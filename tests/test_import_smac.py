@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from imports import DATA, codes, load, said, statuses, write
+from imports import DATA, codes, costs, load, refused, sentences, statuses, write
 
-from truecost.errors import InputError
 from truecost.matrix import Step
 from truecost.runs import NO_INSTANCE, Status
 
@@ -18,11 +17,10 @@ SMAC = DATA / "smac"
 def test_the_folder_above(tmp_path: Path) -> None:
     """SMAC's output folder, or its run history alone, would not lead to the run."""
     content = (SMAC / "instances" / "runhistory.json").read_bytes()
-    below = write(tmp_path / "one" / "name" / "3" / "runhistory.json", content)
-    assert load(tmp_path / "one").runs == load(below).runs
-    write(tmp_path / "one" / "name" / "4" / "runhistory.json", content)
-    with pytest.raises(InputError, match="2 runs of SMAC3"):
-        load(tmp_path / "one")
+    below = write(tmp_path / "name" / "3" / "runhistory.json", content)
+    assert load(tmp_path).runs == load(below).runs
+    write(tmp_path / "name" / "4" / "runhistory.json", content)
+    assert "2 runs of SMAC3" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["instances", "deterministic", "timeouts"])
@@ -55,10 +53,10 @@ def test_real_timeouts() -> None:
     """
     stored = json.loads((SMAC / "timeouts" / "runhistory.json").read_text())
     stopped = [row for row in stored["data"] if int(row["instance"][1:]) % 2]
-    assert stopped
     found = load(SMAC / "timeouts", low=0.0, high=5.0).runs
-    assert int((statuses(found) == Status.TIMEOUT).sum()) == len(stopped)
-    assert (found.costs[statuses(found) == Status.TIMEOUT] == 5).all()
+    late = statuses(found) == Status.TIMEOUT
+    assert int(late.sum()) == len(stopped) > 0
+    assert (found.costs[late] == 5).all()
     timed = load(SMAC / "timeouts", objective="time", par=2.0).runs
     assert timed.high == 2  # twice the limit of a trial
     assert (timed.costs[statuses(timed) == Status.TIMEOUT] == 2).all()
@@ -100,26 +98,26 @@ HISTORY: dict[str, Any] = {
 
 
 def folder_of(path: Path, history: Any = HISTORY, **others: Any) -> Path:
-    """A folder as SMAC leaves it."""
+    """A folder as SMAC leaves it; a list is the rows of a history."""
+    history = HISTORY | {"data": history} if isinstance(history, list) else history
     for name, content in {"runhistory": history, **others}.items():
         text = content if isinstance(content, str) else json.dumps(content)
         write(path / f"{name}.json", text)
     return path
 
 
-def test_rows_of_every_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize("without", [None, {"cpu_time"}, set()])
+def test_rows_of_every_version(tmp_path: Path, without: set[str] | None) -> None:
     """Rows as lists, with and without the CPU time, would be read differently from rows as objects."""
-    as_objects = load(folder_of(tmp_path / "new"), low=0.0, high=10.0)
-    for number, without in enumerate((("cpu_time",), ())):
-        rows = [[value for name, value in each.items() if name not in without] for each in ROWS]
-        path = folder_of(tmp_path / f"old{number}", HISTORY | {"data": rows})
-        as_lists = load(path, low=0.0, high=10.0)
-        assert as_lists.runs == as_objects.runs
-        assert "Left out: 1 trial still running." in said(as_lists)
+    rows: list[Any] = ROWS
+    if without is not None:
+        rows = [[value for name, value in trial.items() if name not in without] for trial in ROWS]
+    found = load(folder_of(tmp_path, rows), low=0.0, high=10.0)
     nan = np.nan
-    np.testing.assert_array_equal(
-        as_objects.runs.costs, [[[1, nan], [2, nan]], [[3, 10], [nan, nan]]]
-    )
+    expected = [[[1, nan], [2, nan]], [[3, 10], [nan, nan]]]
+    np.testing.assert_array_equal(found.runs.costs, expected)
+    assert statuses(found.runs)[1, 0].tolist() == [Status.SOLVED, Status.TIMEOUT]
+    assert "Left out: 1 trial still running." in sentences(found)
 
 
 def test_common_seeds_stand_in_line(tmp_path: Path) -> None:
@@ -127,32 +125,27 @@ def test_common_seeds_stand_in_line(tmp_path: Path) -> None:
     be wrong.
     """
     rows = [row(1, "a", 5, 1.0), row(1, "a", 9, 2.0), row(2, "a", 9, 3.0)]
-    found = load(folder_of(tmp_path / "s", HISTORY | {"data": rows})).runs
+    found = load(folder_of(tmp_path, rows)).runs
     np.testing.assert_array_equal(found.costs, [[[1, 2]], [[np.nan, 3]]])
 
 
 def test_objectives(tmp_path: Path) -> None:
     """With several costs a trial, one would be taken without being asked for, or a wrong one."""
     rows = [row(1, "a", 5, [1.0, 20.0]), row(2, "a", 5, [3.0, 40.0])]
-    path = folder_of(
-        tmp_path / "m", HISTORY | {"data": rows}, scenario={"objectives": ["time", "size"]}
-    )
-    with pytest.raises(InputError, match="--objective: time, size"):
-        load(path)
+    path = folder_of(tmp_path, rows, scenario={"objectives": ["time", "size"]})
+    assert "--objective: time, size" in refused(path)
     for wanted in ("size", "1"):
-        assert load(path, objective=wanted).runs.costs[:, 0, 0].tolist() == [20, 40]
+        assert costs(path, objective=wanted) == [[20], [40]]
     # The objective is called so; without one, it is the elapsed time.
-    assert load(path, objective="time").runs.costs[:, 0, 0].tolist() == [1, 3]
-    with pytest.raises(InputError, match="'speed'"):
-        load(path, objective="speed")
+    assert costs(path, objective="time") == [[1], [3]]
+    assert "'speed'" in refused(path, objective="speed")
 
 
 def test_a_front_of_incumbents(tmp_path: Path) -> None:
     """Of several objectives, the first of SMAC's incumbents would be called the winner in each."""
-    rows = [row(1, "a", 5, [1.0, 40.0]), row(2, "a", 5, [3.0, 20.0])]
     path = folder_of(
-        tmp_path / "m",
-        HISTORY | {"data": rows},
+        tmp_path,
+        [row(1, "a", 5, [1.0, 40.0]), row(2, "a", 5, [3.0, 20.0])],
         scenario={"objectives": ["speed", "size"]},
         intensifier={"incumbent_ids": [1, 2], "trajectory": [{"config_ids": [1, 2], "trial": 2}]},
     )
@@ -164,32 +157,26 @@ def test_a_front_of_incumbents(tmp_path: Path) -> None:
 
 def test_failures_are_told(tmp_path: Path) -> None:
     """Crashed trials would count as something without a word."""
-    failed = [row(1, "a", 5, 1.0), row(2, "a", 5, float("inf"), 2)]
-    path = folder_of(tmp_path / "f", HISTORY | {"data": failed})
+    path = folder_of(tmp_path, [row(1, "a", 5, 1.0), row(2, "a", 5, float("inf"), 2)])
     log = load(path)
     assert log.runs.costs.max() == 1
-    assert "the largest cost seen" in said(log)
+    assert "the largest cost seen" in sentences(log)
     log = load(path, cutoff=5.0)
     assert log.runs.costs.max() == 50
-    assert "Counted as 10 × the cutoff: 1 crashed run." in said(log)
-    kept = [row(1, "a", 5, 1.0), row(2, "a", 5, 9.0, 2)]
-    log = load(folder_of(tmp_path / "k", HISTORY | {"data": kept}))
+    assert "Counted as 10 × the cutoff: 1 crashed run." in sentences(log)
+    log = load(folder_of(tmp_path, [row(1, "a", 5, 1.0), row(2, "a", 5, 9.0, 2)]))
     assert log.runs.costs.max() == 9
-    assert "as recorded: 1 failed run" in said(log)
+    assert "as recorded: 1 failed run" in sentences(log)
 
 
 def test_budgets(tmp_path: Path) -> None:
     """Costs at different budgets would be mixed, or left out without a word."""
-    rows = [
-        row(c, None, 0, 10.0 * c + b, budget=float(b))
-        for c in (1, 2)
-        for b in (1, 3, 9)
-        if (c, b) != (1, 9)
-    ]
-    found = load(folder_of(tmp_path / "b", HISTORY | {"data": rows}))
+    budgets = ((1, 1), (1, 3), (2, 1), (2, 3), (2, 9))
+    rows = [row(c, None, 0, 10.0 * c + b, budget=float(b)) for c, b in budgets]
+    found = load(folder_of(tmp_path, rows))
     assert found.runs.configurations == ("2",)
     assert found.runs.instances == (NO_INSTANCE,)
-    assert "Left out: 4 trials below the highest budget, 9." in said(found)
+    assert "Left out: 4 trials below the highest budget, 9." in sentences(found)
     # The default has no runs at that budget.
     assert found.default is None
     assert "no runs" in codes(found)
@@ -204,10 +191,8 @@ def test_par_and_cutoff(tmp_path: Path) -> None:
     assert "overran" in codes(found)
     capped = folder_of(tmp_path / "c", scenario={"runtime_cutoff": 4})
     assert load(capped, par=2.0).runs.high == 8
-    with pytest.raises(InputError, match="Give the cutoff"):
-        load(path, par=10.0)
-    with pytest.raises(InputError, match="Leave out --low and --high"):
-        load(path, cutoff=5.0, high=10.0)
+    assert "Give the cutoff" in refused(path, par=10.0)
+    assert "Leave out --low and --high" in refused(path, cutoff=5.0, high=10.0)
     assert load(path).runs.width == np.inf
 
 
@@ -216,12 +201,10 @@ def test_capped_trials_are_censored(tmp_path: Path) -> None:
     info = {"additional_info": {"cutoff": 2.0}}
     rows = [row(1, "a", 5, 1.0), row(2, "a", 5, 2.0, 1, **info), row(2, "b", 5, 4.0, 3)]
     scenario = {"runtime_cutoff": 4}
-    found = load(folder_of(tmp_path / "c", HISTORY | {"data": rows}, scenario=scenario)).runs
+    found = load(folder_of(tmp_path, rows, scenario=scenario)).runs
     assert found.censored.sum() == 1
-    assert found.costs[1, 0, 0] == 2
-    assert found.costs[1, 1, 0] == 40
-    silent = HISTORY | {"data": rows[:1]}
-    assert "capping" in codes(load(folder_of(tmp_path / "s", silent, scenario=scenario)))
+    assert found.costs[1, :, 0].tolist() == [2, 40]
+    assert "capping" in codes(load(folder_of(tmp_path, rows[:1], scenario=scenario)))
 
 
 def test_the_default_by_its_values(tmp_path: Path) -> None:
@@ -239,7 +222,7 @@ def test_the_default_by_its_values(tmp_path: Path) -> None:
     configs = {"1": {"x": 0.5, "z": 7}, "2": {"x": 1.0, "z": 7}}
     trajectory = [{"config_ids": [2], "costs": [3.0], "trial": 4, "walltime": 1.0}]
     path = folder_of(
-        tmp_path / "d",
+        tmp_path,
         HISTORY | {"config_origins": {}, "configs": configs},
         configspace=space,
         intensifier={"incumbent_ids": [2], "trajectory": trajectory},
@@ -254,25 +237,36 @@ def test_a_random_search_is_a_list(tmp_path: Path) -> None:
     than it was.
     """
     configs = {str(number): {"x": number} for number in range(1, 6)}
-    origins = dict.fromkeys(configs, "Random Search")
-    found = load(
-        folder_of(tmp_path / "r", HISTORY | {"configs": configs, "config_origins": origins})
-    )
+    history = HISTORY | {"configs": configs}
+    blind = history | {"config_origins": dict.fromkeys(configs, "Random Search")}
+    found = load(folder_of(tmp_path, blind))
     assert (found.adaptive, found.listed) == (False, 5)
-    assert load(folder_of(tmp_path / "q", HISTORY | {"config_origins": {}})).adaptive
+    assert load(folder_of(tmp_path, history | {"config_origins": {}})).adaptive
 
 
 def test_only_trials_are_trials(tmp_path: Path) -> None:
     """Something that looks like a trial inside a trial's own notes would become a run."""
     rows = copy.deepcopy(ROWS)
     rows[0]["additional_info"] = {"config_id": 99, "cost": 5.0, "status": 1}
-    odd = load(folder_of(tmp_path / "n", HISTORY | {"data": rows}))
-    assert odd.runs == load(folder_of(tmp_path / "o")).runs
+    assert load(folder_of(tmp_path / "a", rows)).runs == load(folder_of(tmp_path / "b")).runs
 
 
-def with_row(**changes: Any) -> dict[str, Any]:
-    """A run history whose first trial is changed."""
-    return HISTORY | {"data": [ROWS[0] | changes, ROWS[1]]}
+CHANGES: list[dict[str, Any]] = [
+    {"cost": "1.0"},
+    {"cost": [1.0]},
+    {"cost": 10**400},
+    {"cost": -1.0},
+    {"cost": 11.0},
+    {"status": 7},
+    {"status": "SUCCESS"},
+    {"status": True},
+    {"config_id": "one"},
+    {"instance": 3},
+    {"instance": "\ud800"},
+    {"seed": 1.5},
+    {"seed": 2**70},
+    {"budget": "much"},
+]
 
 
 @pytest.mark.parametrize(
@@ -284,48 +278,35 @@ def with_row(**changes: Any) -> dict[str, Any]:
         '{"data": ' + "9" * 5000 + "}",
         "[]",
         {"data": {}},
-        HISTORY | {"data": []},
-        HISTORY | {"data": [1, 2]},
+        [],
+        [1, 2],
         {"notes": ROWS[0], **HISTORY, "data": [0]},
-        HISTORY | {"data": [2**63]},
-        HISTORY | {"data": [[1, 2]]},
-        HISTORY | {"data": [[[1, "a", 5, 0.0], [1.0, 2.0, {"__enum__": "StatusType.SUCCESS"}]]]},
-        HISTORY | {"data": [{"x": 1}]},
-        HISTORY | {"data": [ROWS[4]]},
-        HISTORY | {"data": [ROWS[0], ROWS[0]]},
-        with_row(cost="1.0"),
-        with_row(cost=[1.0]),
-        with_row(cost=10**400),
-        with_row(cost=-1.0),
-        with_row(cost=11.0),
-        with_row(status=7),
-        with_row(status="SUCCESS"),
-        with_row(status=True),
-        with_row(config_id="one"),
-        with_row(instance=3),
-        with_row(seed=1.5),
-        with_row(seed=2**70),
-        with_row(instance="\ud800"),
-        with_row(budget="much"),
+        [[1, 2]],
+        [[[1, "a", 5, 0.0], [1.0, 2.0, {"__enum__": "StatusType.SUCCESS"}]]],
+        [{"x": 1}],
+        [ROWS[4]],
+        [ROWS[0], ROWS[0]],
+        *([ROWS[0] | change, ROWS[1]] for change in CHANGES),
     ],
 )
 def test_bad_histories(tmp_path: Path, history: Any) -> None:
     """A run history that cannot be would be taken, or end in a traceback."""
-    with pytest.raises(InputError) as caught:
-        load(folder_of(tmp_path / "bad", history), low=0.0, high=10.0)
-    assert "\n" not in str(caught.value)
+    refused(folder_of(tmp_path, history), low=0.0, high=10.0)
 
 
 @pytest.mark.parametrize("name", ["scenario", "intensifier", "configspace"])
 @pytest.mark.parametrize("content", ["[]", "{", "[" * 100_000])
 def test_bad_files_beside(tmp_path: Path, name: str, content: str) -> None:
     """A damaged file beside the run history would end in a traceback."""
-    path = folder_of(tmp_path / "bad", HISTORY | {"config_origins": {}}, **{name: content})
-    with pytest.raises(InputError, match=f"{name}.json"):
-        load(path)
+    path = folder_of(tmp_path, HISTORY | {"config_origins": {}}, **{name: content})
+    assert f"{name}.json" in refused(path)
+
+
+def test_odd_files_beside(tmp_path: Path) -> None:
+    """Entries that SMAC never writes would end in a traceback."""
     odd = {
         "scenario": {"objectives": 3, "_meta": []},
         "intensifier": {"trajectory": [1, {}], "incumbent_ids": 3},
         "configspace": {"hyperparameters": [1]},
     }
-    assert load(folder_of(tmp_path / "odd", **odd)).incumbent is None
+    assert load(folder_of(tmp_path, HISTORY | {"config_origins": {}}, **odd)).incumbent is None

@@ -5,8 +5,7 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -142,45 +141,26 @@ def test_every_cell_is_what_the_runner_answered(name: str, folder: Path) -> None
     assert log.default == "1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetUp:
-    """How irace is set up: lines of its scenario, the answer of the runner, and the instances."""
-
-    lines: tuple[str, ...] = ()
-    answer: str = "print cost"
-    train: tuple[str, ...] = tuple(STRINGS)
-    fresh: tuple[str, ...] = tuple(FRESH)
-    files: Mapping[str, str] = field(default_factory=dict)
-
-
+# Lines of the scenario, and the answer of the runner.
 SET_UPS = {
-    "strings": SetUp(),
-    "instance files": SetUp(
-        lines=('trainInstancesDir = "inst"',),
-        train=tuple(f"a{number}.txt" for number in range(4)),
-        fresh=tuple(f"b{number}.txt" for number in range(4)),
-        files={f"inst/{kind}{n}.txt": f"{kind} {n}" for kind in "ab" for n in range(4)},
-    ),
-    "capping": SetUp(
-        lines=(*CAP, "boundPar = 10"),
-        answer="cost = 20 * cost; if (cost > 5) cost = 5; print cost, cost",
+    "strings": ((), "print cost"),
+    "instance files": (('trainInstancesDir = "inst"',), "print cost"),
+    "capping": (
+        (*CAP, "boundPar = 10"),
+        "cost = 20 * cost; if (cost > 5) cost = 5; print cost, cost",
     ),
 }
 
 
-def calls(folder: Path) -> list[list[str]]:
-    """The calls since the last look: where, and with which words."""
+def calls(folder: Path) -> set[tuple[str, ...]]:
+    """Where the runner was started since the last look and with which words, without its seed and
+    the numbers of its configuration and instance, which are irace's.
+    """
     path = folder / "calls.txt"
     lines = path.read_text().splitlines() if path.exists() else []
     path.unlink(missing_ok=True)
-    return [line.split("\037")[:-1] for line in lines]
-
-
-def without_numbers(call: list[str]) -> tuple[str, ...]:
-    """A call without its seed and the numbers of its configuration and instance, which are irace's
-    own.
-    """
-    return call[0], *call[4:]
+    words = (line.split("\037")[:-1] for line in lines)
+    return {(call[0], *call[4:]) for call in words}
 
 
 @pytest.mark.usefixtures("own_locks")
@@ -189,31 +169,32 @@ def test_from_log_to_validated_winner(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A validation by the scenario of a log would run something else than irace does."""
-    setup = SET_UPS[name]
+    lines, answer = SET_UPS[name]
+    train, fresh = STRINGS, FRESH
+    if name == "instance files":
+        train, fresh = ([f"{kind}{number}.txt" for number in range(4)] for kind in "ab")
+        for file in (*train, *fresh):
+            write(folder / "inst" / file, file)
     monkeypatch.chdir(folder)
-    write(folder / "runner.sh", RUNNER.replace("ANSWER", setup.answer)).chmod(0o755)
-    write(
-        folder / "scenario.txt",
-        "\n".join([SCENARIO, *setup.lines, 'targetRunner = "./runner.sh"', ""]),
-    )
-    for path, text in {
-        "parameters.txt": PARAMETERS,
-        "default.txt": DEFAULT,
-        "train.txt": "\n".join(["# training", *setup.train, ""]),
-        "fresh.txt": "\n".join(["  # new ones", *setup.fresh, ""]),
-        **setup.files,
+    write(folder / "runner.sh", RUNNER.replace("ANSWER", answer)).chmod(0o755)
+    for file, content in {
+        "scenario.txt": [SCENARIO, *lines, 'targetRunner = "./runner.sh"'],
+        "parameters.txt": [PARAMETERS],
+        "default.txt": [DEFAULT],
+        "train.txt": ["# training", *train],
+        "fresh.txt": ["  # new ones", *fresh],
     }.items():
-        write(folder / path, text)
+        write(folder / file, "\n".join([*content, ""]))
     irace(folder, 'irace.cmdline("--scenario scenario.txt")')
     calls(folder)
     irace(folder, TESTING)
-    expected = {without_numbers(call) for call in calls(folder)}
-    assert len(expected) == 2 * len(setup.fresh)
+    expected = calls(folder)
+    assert len(expected) == 2 * len(fresh)
     ends = {} if name == "capping" else {"low": 0.0, "high": 3.0}
     log = load("irace.Rdata", **ends)
     made = scenario_from_log("irace.Rdata", log, folder / "new", instances="fresh.txt")
     validate(log, made.path, folder / "v.db", budget=16, complete=True)
-    assert {without_numbers(call) for call in calls(folder)} == expected
+    assert calls(folder) == expected
     test = load(folder / "v.db").test
     assert test is not None
     if name == "capping":

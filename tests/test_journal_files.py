@@ -1,10 +1,8 @@
 """A journal as a file: read without changing it, one writer, what is refused and why."""
 
 import os
-import signal
+import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -20,29 +18,18 @@ from truecost.running.scenario import Scenario
 
 
 @pytest.fixture
-def gathered(tmp_path: Path) -> Path:
+def scenario(tmp_path: Path) -> Scenario:
+    """A scenario of running times."""
+    return tools.scenario(tmp_path / "scenario")
+
+
+@pytest.fixture
+def gathered(tmp_path: Path, scenario: Scenario) -> Path:
     """A finished journal with 24 runs, alone in a folder."""
     (tmp_path / "runs").mkdir()
     path = tmp_path / "runs" / "runs.db"
-    scenario = tools.scenario(tmp_path / "scenario")
     gather(scenario, path, configurations=3, instances=4, runs=2, pool=tools.Pool())
     return path
-
-
-def holding(path: Path) -> "subprocess.Popen[bytes]":
-    """Another process that has the journal open, with something in its log."""
-    script = (
-        "import sqlite3, sys, time\n"
-        "c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
-        "c.execute('PRAGMA journal_mode = WAL')\n"
-        "c.execute(\"INSERT INTO meta VALUES ('note', 'x')\")\n"
-        "print('ready', flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    return process
 
 
 def state(folder: Path) -> dict[str, bytes]:
@@ -51,13 +38,20 @@ def state(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("how", ["closed", "live", "killed"])
-def test_reading_changes_nothing(gathered: Path, how: str) -> None:
+def test_reading_changes_nothing(
+    gathered: Path, scenario: Scenario, tmp_path: Path, how: str
+) -> None:
     """Reading would change the journal, or miss what its log has."""
-    process = None if how == "closed" else holding(gathered)
-    try:
-        if process is not None and how == "killed":
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+    with Journal.write(gathered, scenario, "gather", {}) as writer:
+        if how != "closed":
+            writer.note("note", "x")
+            writer.event("plan", commit=True)
+        if how == "killed":  # what is on disk, without the process
+            (tmp_path / "left").mkdir()
+            gathered = Path(shutil.copy(gathered, tmp_path / "left"))
+            shutil.copy(f"{writer.path}-wal", gathered.parent)
+        if how == "closed":
+            writer.close()
         before = state(gathered.parent)
         assert ("runs.db-wal" in before) == (how != "closed")
         with Journal.read(gathered) as journal:
@@ -66,46 +60,31 @@ def test_reading_changes_nothing(gathered: Path, how: str) -> None:
             with pytest.raises(InputError, match=r"read|writ"):
                 journal.note("mine", "y")
         assert state(gathered.parent) == before
-    finally:
-        if process is not None:
-            process.kill()
-            process.communicate()
 
 
-def test_a_rollback_journal_beside_it_is_refused(gathered: Path) -> None:
-    """SQLite would delete the file that such a journal names."""
-    victim = gathered.parent / "victim.txt"
-    victim.write_text("precious")
-    name = str(victim).encode()
-    head = bytes.fromhex("d9d505f920a163d7") + b"\0\0\0\0" + os.urandom(4)
-    head += (1).to_bytes(4, "big") + (512).to_bytes(4, "big") + (4096).to_bytes(4, "big")
-    tail = name + len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big")
-    Path(f"{gathered}-journal").write_bytes(
-        head.ljust(512, b"\0") + b"\xff\xff\xff\xff" + tail + bytes.fromhex("d9d505f920a163d7")
-    )
-    scenario = Scenario.read(gathered.parents[1] / "scenario" / "scenario.toml")
+def test_a_rollback_journal_beside_it_is_refused(gathered: Path, scenario: Scenario) -> None:
+    """SQLite would change or delete the file that such a journal names."""
+    Path(f"{gathered}-journal").write_bytes(b"")
     with pytest.raises(InputError, match=r"runs\.db-journal"):
         Journal.read(gathered)
     with pytest.raises(InputError, match=r"runs\.db-journal"):
         Journal.write(gathered, scenario, "gather", {})
-    assert victim.read_text() == "precious"
 
 
+RUN = (
+    "INSERT INTO runs SELECT 99, {}, instance, {}, seed, cap, status, cpu, wall, memory, exit_code,"
+    " time, value, detail, machine, ended FROM runs LIMIT 1"
+)
 HOSTILE = {
-    "an endless view": "DROP TABLE machines; CREATE VIEW machines AS WITH RECURSIVE n(id, host, cpu,"
-    " system, solver, truecost) AS (SELECT 1, '', '', '', '', '' UNION ALL SELECT id + 1,"
-    " '', '', '', '', '' FROM n) SELECT * FROM n",
+    "an endless view": "DROP TABLE machines; CREATE VIEW machines AS WITH RECURSIVE n(id, host) AS"
+    " (SELECT 1, '' UNION ALL SELECT id + 1, '' FROM n) SELECT * FROM n",
     "a view for a table": "ALTER TABLE meta RENAME TO old; CREATE VIEW meta AS SELECT * FROM old",
     "a trigger": "CREATE TRIGGER more AFTER INSERT ON meta BEGIN DELETE FROM meta; END",
-    "a table": "CREATE TABLE more (x)",
-    "an index": "CREATE INDEX more ON runs (cpu)",
     "another column": "ALTER TABLE runs ADD COLUMN more INTEGER DEFAULT 7",
-    "an unknown configuration": "INSERT INTO runs SELECT 99, 4000000000, instance, 9, seed, cap,"
-    " status, cpu, wall, memory, exit_code, time, value, detail, machine, ended FROM runs LIMIT 1",
-    "a huge run number": "INSERT INTO runs SELECT 99, configuration, instance, 4000000000, seed,"
-    " cap, status, cpu, wall, memory, exit_code, time, value, detail, machine, ended FROM runs"
-    " LIMIT 1",
-    "an unknown kind": "UPDATE meta SET value = '\"other\"' WHERE key = 'kind'",
+    "an unknown configuration": RUN.format(4000000000, 9),
+    "a huge run number": RUN.format("configuration", 4000000000),
+    "a negative run number": RUN.format("configuration", -1),
+    "no question": "UPDATE meta SET value = '[]' WHERE key = 'question'",
     "no metric": "UPDATE meta SET value = '[]' WHERE key = 'metric'",
 }
 
@@ -137,27 +116,23 @@ def test_a_damaged_journal_is_named(gathered: Path) -> None:
     assert all("runs.db" in message for message in messages)
 
 
-@pytest.mark.parametrize("content", [b"not a journal", b"SQLite format 3\0" + b"x" * 4096])
-def test_other_files_stay(tmp_path: Path, content: bytes) -> None:
-    """A file that is no journal would be overwritten."""
-    scenario = tools.scenario(tmp_path)
+def test_other_files_stay(scenario: Scenario, tmp_path: Path) -> None:
+    """Another file, or another program's database, would be overwritten."""
     path = tmp_path / "runs.db"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=r"runs\.db"):
-        Journal.read(path)
-    with pytest.raises(InputError, match=r"runs\.db"):
-        Journal.write(path, scenario, "gather", {})
-    assert path.read_bytes() == content
-    assert not is_journal(path)
-
-
-def test_other_databases_and_versions_are_refused(gathered: Path, tmp_path: Path) -> None:
-    """Another program's SQLite file would get our tables; a later journal would be misread."""
-    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE mine (x)")
-    scenario = tools.scenario(tmp_path)
-    with pytest.raises(InputError, match="not a journal"):
-        Journal.write(tmp_path / "other.db", scenario, "gather", {})
+    for content in (b"not a journal", b"SQLite format 3\0" + b"x" * 4096, path.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"runs\.db: not a journal"):
+            Journal.read(path)
+        with pytest.raises(InputError, match=r"runs\.db: not a journal"):
+            Journal.write(path, scenario, "gather", {})
+        assert path.read_bytes() == content
+        assert not is_journal(path)
+
+
+def test_other_versions_are_refused(gathered: Path) -> None:
+    """A journal of a later version would be misread."""
     with closing(sqlite3.connect(gathered)) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(InputError, match="later version"):
@@ -165,9 +140,10 @@ def test_other_databases_and_versions_are_refused(gathered: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("missing", ["nothing.db", "", "nowhere/runs.db"])
-def test_a_missing_file_or_folder_is_named(tmp_path: Path, missing: str) -> None:
+def test_a_missing_file_or_folder_is_named(
+    scenario: Scenario, tmp_path: Path, missing: str
+) -> None:
     """A wrong path would end in a traceback."""
-    scenario = tools.scenario(tmp_path)
     with pytest.raises(InputError, match=str(tmp_path)):
         Journal.read(tmp_path / missing)
     if missing != "nothing.db":
@@ -175,14 +151,12 @@ def test_a_missing_file_or_folder_is_named(tmp_path: Path, missing: str) -> None
             Journal.write(tmp_path / missing, scenario, "gather", {})
 
 
-def test_one_writer(gathered: Path, tmp_path: Path) -> None:
+def test_one_writer(gathered: Path, scenario: Scenario) -> None:
     """Two campaigns in one journal would make every run twice."""
-    scenario = Scenario.read(tmp_path / "scenario" / "scenario.toml")
     with Journal.write(gathered, scenario, "gather", {}):
         with pytest.raises(InputError, match="another truecost"):
-            Journal.write(gathered, scenario, "gather", {})
-        with Journal.read(gathered) as reader:
-            assert reader.kind == "gather"
+            gather(scenario, gathered, pool=tools.Pool())
+        Journal.read(gathered).close()
         # The reader's closing must not have given up the writer's lock.
         if (child := os.fork()) == 0:
             try:
@@ -194,10 +168,11 @@ def test_one_writer(gathered: Path, tmp_path: Path) -> None:
     Journal.write(gathered, scenario, "gather", {}).close()
 
 
-def test_a_name_of_sqlites_own_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_sqlites_own_is_a_file(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A journal called :memory: would be lost with the process."""
     monkeypatch.chdir(tmp_path)
-    scenario = tools.scenario(tmp_path)
     Journal.write(":memory:", scenario, "gather", {}).close()
     assert (tmp_path / ":memory:").stat().st_size
 

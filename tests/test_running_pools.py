@@ -2,9 +2,7 @@
 
 import os
 import signal
-import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import (
     CancelledError,
     Executor,
@@ -13,97 +11,21 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from dataclasses import replace
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
-import scenarios
+from running_tools import ANSWER, FAR, check_cells, finish, script, tasks, until
 from scenarios import read
 
 from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running import machine
-from truecost.running.pools import Finished, Pool, Task, executor, open_pool, remote
-from truecost.running.pools.remote import Job, remote_run
-from truecost.running.scenario import Scenario
-
-FAR: dict[str, Any] = {"cpu": 600.0, "wall": 600.0}
-
-
-def tasks(scenario: Scenario, configurations: int = 3, runs: int = 2) -> list[Task]:
-    """Some runs of a scenario."""
-    drawn = [
-        scenario.space.configuration({"alpha": str(place + 1), "beta": "2"})
-        for place in range(configurations)
-    ]
-    return [
-        Task(
-            configuration=configuration,
-            instance=instance,
-            number=number,
-            seed=scenario.run_seed(instance.name, number),
-        )
-        for configuration in drawn
-        for instance in scenario.instances
-        for number in range(runs)
-    ]
-
-
-def finish(pool: Pool, given: Sequence[Task]) -> list[Finished]:
-    """Make these runs, two per worker under way."""
-    waiting, done, out = [*given], list[Finished](), 0
-    while waiting or out:
-        while waiting and out < 2 * pool.workers:
-            pool.submit(waiting.pop(0))
-            out += 1
-        finished = pool.wait()
-        assert finished
-        done += finished
-        out -= len(finished)
-    return done
-
-
-def cells(finished: Sequence[Finished]) -> list[scenarios.Cell]:
-    """What was recorded, without times."""
-    return sorted(
-        (
-            run.task.configuration.name,
-            run.task.instance.name,
-            run.task.number,
-            run.task.seed,
-            run.outcome.status,
-            run.outcome.exit_code,
-            run.outcome.time,
-            run.outcome.value,
-            run.outcome.detail,
-        )
-        for run in finished
-    )
-
-
-def expected(given: Sequence[Task]) -> list[scenarios.Cell]:
-    """What must be recorded, by arithmetic."""
-    return sorted(
-        scenarios.cell(task.configuration, task.instance, task.number, task.seed) for task in given
-    )
-
-
-def solver(folder: Path, text: str, **tables: Any) -> Scenario:
-    """A scenario whose solver is this script."""
-    path = scenarios.write(folder, **{"limits": FAR, **tables})
-    (folder / "solver.sh").write_text(f"#!/bin/sh\n{text}\n")
-    return Scenario.read(path)
-
-
-def until(there: Callable[[], object]) -> None:
-    """Wait for something, on a busy machine for long."""
-    end = time.monotonic() + 300
-    while not there():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
-
-
-ANSWER = 'echo "Result for SMAC: SUCCESS, 0.01, 0, 5, $5"'
+from truecost.running.machine import this_machine
+from truecost.running.pools import Pool, Task, open_pool
+from truecost.running.pools.worker import Job, bench, remote_run
+from truecost.runs import Outcome, Status
 
 
 @pytest.fixture(scope="module")
@@ -126,47 +48,29 @@ def made(request: pytest.FixtureRequest) -> Any:
     return 2 if request.param == "here" else request.getfixturevalue(request.param)
 
 
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A temporary folder of the test's own, where cores are claimed as well."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
 def test_any_pool_makes_the_same_runs(tmp_path: Path, made: Any) -> None:
     """A pool would make other runs than asked for, lose some, or make some twice."""
     scenario = read(tmp_path)
-    given = tasks(scenario)
+    given = tasks(scenario, 3, 2)
     with open_pool(scenario, made, pin=False) as pool:
         assert pool.workers == 2
         finished = finish(pool, given)
-    assert cells(finished) == expected(given)
+    check_cells(finished, given)
     assert {run.machine.host for run in finished} == {os.uname().nodename}
 
 
-@pytest.mark.slow
-def test_dask_makes_the_same_runs(tmp_path: Path) -> None:
-    """Runs on a Dask cluster would be others, or the cluster's size be guessed."""
-    distributed = pytest.importorskip("distributed")
-    scenario = read(tmp_path)
-    given = tasks(scenario)
-    with (
-        warnings.catch_warnings(),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0",
-            protocol="tcp://",
-        ) as cluster,
-    ):  # fmt: skip
-        warnings.simplefilter("ignore")
-        with open_pool(scenario, cluster.scheduler_address, pin=False) as pool:
-            assert pool.workers == 2
-            assert cells(finish(pool, given)) == expected(given)
-        with distributed.Client(cluster) as client:
-            unknown = client.get_executor(pure=False)
-            with pytest.raises(InputError, match="workers=N"), open_pool(scenario, unknown):
-                pass
-            with open_pool(scenario, unknown, workers=2, pin=False) as pool:
-                assert cells(finish(pool, given)) == expected(given)
-
-
-def test_workers_are_pinned_to_claimed_cores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("scratch")
+def test_workers_are_pinned_to_claimed_cores(tmp_path: Path) -> None:
     """Two campaigns on one machine would run solvers on the same core."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     scenario = read(tmp_path)
     with open_pool(scenario) as pool:
         assert pool.workers == len(machine.cores())
@@ -176,156 +80,145 @@ def test_workers_are_pinned_to_claimed_cores(
         assert pool.workers == 1
 
 
-def test_cancelled_tasks_do_not_start(tmp_path: Path, made: Any) -> None:
-    """After an aborted run, two more cutoffs per worker would pass before the error appears."""
-    text = f"touch started-$5; while [ ! -e go ]; do sleep 0.01; done; {ANSWER}"
-    scenario = solver(tmp_path, text)
-    given = tasks(scenario, 2, 1)
-    with open_pool(scenario, made, pin=False) as pool:
-        for task in given:
-            pool.submit(task)
-        until(lambda: len(list(tmp_path.glob("started-*"))) == 2)
-        dropped = pool.cancel()
-        (tmp_path / "go").touch()
-        # Two run. A process pool cannot drop those in its queue either, one more than it has workers.
-        queued = 3 if isinstance(made, ProcessPoolExecutor) else 0
-        assert len(given) - 2 - queued <= len(dropped) <= len(given) - 2
-        finished: list[Finished] = []
-        while len(finished) < len(given) - len(dropped):
-            finished += pool.wait()
-    assert len(list(tmp_path.glob("started-*"))) <= len(finished)
-    assert {id(task) for task in dropped}.isdisjoint(id(run.task) for run in finished)
-
-
-def test_what_was_finished_comes_before_an_error(tmp_path: Path, made: Any) -> None:
-    """A run that cannot be started would take finished ones with it, or not be reported."""
-    scenario = solver(tmp_path, f"{ANSWER}; touch ended-$5")
-    first, second = tasks(scenario, 1, 1)[0], tasks(scenario, 2, 1)[-1]
-    with open_pool(scenario, made, pin=False) as pool:
-        pool.submit(first)
-        until(lambda: any(tmp_path.glob("ended-*")))
-        (tmp_path / "solver.sh").unlink()
-        pool.submit(second)
-        done: list[Finished] = []
-        message = ""
-        # The first run may still be on its way when the second turns out not to start.
-        while not (done and message):
-            try:
-                done += pool.wait()
-            except InputError as error:
-                message = str(error)
-    assert [run.task for run in done] == [first]
-    assert "solver.sh" in message or "scenario.toml" in message
-    if not isinstance(made, int):
-        assert os.uname().nodename in message
-
-
 @pytest.mark.parametrize("kind", ["here", "threads"])
-def test_a_closed_pool_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_a_closed_pool_leaves_nothing(tmp_path: Path, scratch: Path, kind: str) -> None:
     """After Ctrl-C solvers would run on, or their folders and claims on cores stay."""
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    scenario = solver(tmp_path, "echo $$ > pid; sleep 1000")
+    scenario = script(tmp_path, "echo $$ > pid; sleep 1000")
+    pid = tmp_path / "pid"
     threads = ThreadPoolExecutor(2)
     with open_pool(scenario, 2 if kind == "here" else threads, pin=False) as pool:
         for task in tasks(scenario):
             pool.submit(task)
-        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+        until(lambda: pid.exists() and pid.read_text().strip())
     threads.shutdown()
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+    assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.usefixtures("scratch")
 @pytest.mark.parametrize("kind", ["here", "threads"])
 def test_a_run_that_lost_its_supervisor_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """A killed supervisor would cost a run, or keep its core for ever."""
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     first = machine.cores()[:1]
     monkeypatch.setattr(machine, "cores", lambda: first)
-    scenario = solver(
+    scenario = script(
         tmp_path, f"[ -e lost ] || {{ touch lost; kill -9 $PPID; sleep 9; }}; {ANSWER}"
     )
-    given = tasks(scenario, 1, 1)
-    pool_like: Any = 1 if kind == "here" else ThreadPoolExecutor(1)
-    with open_pool(scenario, pool_like) as pool:
-        finished = finish(pool, given)
-        assert [run.outcome.value for run in finished] == [5.0] * 5
+    given = tasks(scenario)
+    with (
+        ThreadPoolExecutor(1) as threads,
+        open_pool(scenario, 1 if kind == "here" else threads) as pool,
+    ):
+        assert [run.outcome.value for run in finish(pool, given)] == [5.0] * 5
         (tmp_path / "solver.sh").write_text("#!/bin/sh\nkill -9 $PPID; sleep 9\n")
-        if kind == "here":
-            pool.submit(given[0])
-            with pytest.raises(TruecostError, match=r"i \d\.txt.* supervisor"):
-                pool.wait()
-    if kind == "threads":
-        pool_like.shutdown()
+        pool.submit(given[0])
+        with pytest.raises(TruecostError, match=r"i \d\.txt.* supervisor"):
+            pool.wait()
     with machine.claimed_cores(1):  # all are given back
         pass
 
 
-class Losing(Executor):
-    """Loses the worker of every run so many times."""
+class Puppet(Executor):
+    """Runs end as its results say, in the order of their submission; beyond them when told."""
 
-    def __init__(self, times: int, error: BaseException) -> None:
-        self.times, self.error, self.number = times, error, 0
-        self.seen: dict[Any, int] = {}
+    def __init__(self) -> None:
+        self.results: list[object] = []
+        self.futures: list[Future[Any]] = []
 
-    def submit(self, fn: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Make the run at once, or lose it."""
-        self.number += 1
-        future: Future[Any] = Future()
-        key = arguments[1].instance.name
-        self.seen[key] = self.seen.get(key, 0) + 1
-        if self.seen[key] <= self.times:
-            future.set_exception(self.error)
+    def submit(self, fn: Any, /, *arguments: Any, **named: Any) -> Future[Any]:  # noqa: ARG002
+        """Take a run."""
+        self.futures.append(Future())
+        if self.results:
+            self.end(-1, self.results.pop(0))
+        return self.futures[-1]
+
+    def end(self, place: int, result: object = None) -> None:
+        """End a run: it was solved, a worker returned why it could not make it, or was lost."""
+        if isinstance(result, Exception) and not isinstance(result, TruecostError):
+            self.futures[place].set_exception(result)
         else:
-            future.set_result(fn(*arguments, **named))
-        return future
+            self.futures[place].set_result(result or SOLVED)
+
+
+SOLVED = Outcome(status=Status.SOLVED, cpu=1.0, wall=1.0, memory=1, exit_code=0), this_machine("")
+Puppeteer = tuple[Puppet, Pool, list[Task]]
+
+
+@pytest.fixture
+def puppet(tmp_path: Path) -> Iterator[Puppeteer]:
+    """Such an executor, its pool, and tasks."""
+    scenario, executor = script(tmp_path), Puppet()
+    with open_pool(scenario, executor, workers=3, pin=False) as pool:
+        assert pool.workers == 3
+        yield executor, pool, tasks(scenario)
+
+
+def test_an_error_hides_no_run(puppet: Puppeteer) -> None:
+    """A run that cannot be made would take finished ones with it, or those under way."""
+    executor, pool, given = puppet
+    for task in given[:3]:
+        pool.submit(task)
+    executor.end(0)
+    executor.end(1, InputError("not executable"))
+    assert [run.task for run in pool.wait()] == [given[0]]
+    with pytest.raises(InputError, match="not executable"):
+        pool.wait()
+    executor.end(2)
+    assert [run.task for run in pool.wait()] == [given[2]]
+
+
+def test_cancelled_tasks_do_not_start(puppet: Puppeteer) -> None:
+    """After an aborted run, two more cutoffs per worker would pass before the error appears; or
+    runs under way would be lost.
+    """
+    executor, pool, given = puppet
+    for task in given:
+        pool.submit(task)
+    for future in executor.futures[:2]:
+        future.set_running_or_notify_cancel()
+    assert pool.cancel() == given[2:]
+    executor.end(0)
+    executor.end(1)
+    assert [run.task for run in pool.wait()] == given[:2]
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), CancelledError(), TimeoutError()])
-def test_lost_workers_cost_a_rerun(tmp_path: Path, error: BaseException) -> None:
+def test_lost_workers_cost_a_rerun(puppet: Puppeteer, error: Exception) -> None:
     """A worker that dies would cost a run, end the campaign, or be waited for without end."""
-    scenario = solver(tmp_path, ANSWER)
-    given = tasks(scenario, 1, 1)
-    losing = Losing(20, error)
-    with open_pool(scenario, losing, workers=3, pin=False) as pool:
-        assert pool.workers == 3
-        assert len(finish(pool, given)) == 5
-    assert losing.number == 21 * 5
-    with (
-        open_pool(scenario, Losing(21, error), workers=3, pin=False) as pool,
-        pytest.raises(TruecostError, match=r"instance 'instances/i \d\.txt' was lost .* 21 times"),
-    ):
-        finish(pool, given[:1])
+    executor, pool, given = puppet
+    executor.results = [error] * 20 + [None]
+    pool.submit(given[0])
+    assert [run.task for run in pool.wait()] == [given[0]]
+    assert len(executor.futures) == 21
+    executor.results = [error] * 21
+    pool.submit(given[0])
+    with pytest.raises(TruecostError, match=r"instance 'instances/i \d\.txt' was lost .* 21 times"):
+        pool.wait()
 
 
-def test_workers_without_truecost_are_one_line(tmp_path: Path) -> None:
+def test_workers_without_truecost_are_one_line(puppet: Puppeteer) -> None:
     """A worker on which truecost is not installed would pass for one that died, 20 times."""
-    scenario = solver(tmp_path, ANSWER)
-    losing = Losing(1, ModuleNotFoundError("No module named 'truecost'"))
-    with (
-        open_pool(scenario, losing, workers=1, pin=False) as pool,
-        pytest.raises(InputError, match="Install"),
-    ):
-        finish(pool, tasks(scenario)[:1])
+    executor, pool, given = puppet
+    executor.results = [ModuleNotFoundError("No module named 'truecost'")]
+    pool.submit(given[0])
+    with pytest.raises(InputError, match="Install"):
+        pool.wait()
 
 
 def test_executors_of_unknown_size_need_workers(tmp_path: Path) -> None:
     """A cluster of 200 workers would get as many runs as this machine has cores."""
-    scenario = solver(tmp_path, ANSWER)
-    with pytest.raises(InputError, match="workers=N"), open_pool(scenario, Losing(0, OSError())):
+    scenario = script(tmp_path)
+    with pytest.raises(InputError, match="workers=N"), open_pool(scenario, Puppet()):
         pass
-    with ThreadPoolExecutor(3) as threads:
-        assert executor.size_of(threads) == 3
+    with ThreadPoolExecutor(3) as threads, open_pool(scenario, threads) as pool:
+        assert pool.workers == 3
 
 
 def test_a_broken_executor_loses_nothing(tmp_path: Path) -> None:
     """An executor that takes no more runs would end in a traceback."""
-    scenario = solver(tmp_path, ANSWER)
+    scenario = script(tmp_path)
     threads = ThreadPoolExecutor(1)
     threads.shutdown()
     with (
@@ -338,7 +231,7 @@ def test_a_broken_executor_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_killed_process_of_an_executor_is_one_line(tmp_path: Path) -> None:
     """A process pool that lost a worker is broken: the error would be a traceback."""
-    scenario = solver(tmp_path, ANSWER)
+    scenario = script(tmp_path)
     processes = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with processes, open_pool(scenario, processes, pin=False) as pool:
         assert len(finish(pool, tasks(scenario)[:2])) == 2
@@ -350,34 +243,34 @@ def test_a_killed_process_of_an_executor_is_one_line(tmp_path: Path) -> None:
 
 def test_workers_notice_what_differs(tmp_path: Path) -> None:
     """A worker would go on with yesterday's scenario, or run on another instance than named."""
-    scenario = solver(tmp_path, ANSWER)
+    scenario = script(tmp_path)
     job, task = Job.of(scenario, pin=False), tasks(scenario)[0]
-    digest = task.instance.digest()
+    digest, names = task.instance.digest(), map(str, count())
     assert not isinstance(remote_run(job, task, digest), TruecostError)
+    bench.release(job.name)
 
-    def problem(**changes: Any) -> str:
-        changed = changes.pop("digest", digest)
-        result = remote_run(replace(job, **changes), task, changed)
+    def problem(expected: str = digest, **changes: Any) -> str:
+        # In the next campaign.
+        result = remote_run(replace(job, name=next(names), **changes), task, expected)
         assert isinstance(result, InputError)
         assert os.uname().nodename in str(result)
         return str(result)
 
     assert "Install the same version" in problem(truecost="0.0")
-    assert "instance" in problem(digest="other")
+    assert "instance" in problem("other")
     assert "No such file" in problem(scenario=str(tmp_path / "missing.toml"))
     text = scenario.path.read_text()
     scenario.path.write_text(text.replace("seed = 3", "seed = 4"))
     assert "differs" in problem()
     scenario.path.write_text(text)
-    Path(task.instance.argument).write_text("changed\n")
-    assert "instance" in problem()
-    remote.bench.release(job)
+    (tmp_path / "solver.sh").write_text("#!/bin/sh\n")
+    assert "a program of it differs" in problem()
 
 
 def test_memory_limits_fit_the_machine(tmp_path: Path) -> None:
     """The machine would run out of memory before the runs reach their limit."""
     megabytes = machine.memory_allowed() / 2e6
-    scenario = solver(tmp_path, ANSWER, limits={**FAR, "memory": megabytes * 1.5})
+    scenario = script(tmp_path, limits={**FAR, "memory": megabytes * 1.5})
     with open_pool(scenario, 1, pin=False):
         pass
     with pytest.raises(InputError, match=r"limits\.memory"), open_pool(scenario, 2, pin=False):

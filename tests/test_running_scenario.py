@@ -19,6 +19,7 @@ from truecost.running.execute import Caller
 from truecost.running.instances import listed, matching
 from truecost.running.metric import Metric
 from truecost.running.scenario import Scenario
+from truecost.running.targets import Task
 from truecost.runs import Outcome, Status
 
 COMMAND: dict[str, Any] = {
@@ -43,9 +44,9 @@ def test_a_scenario_says_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tables", "key"),
     [
-        ({"target": {"kind": "wrapper", "comand": ["x"]}}, "target.comand"),
+        ({"target": {"kind": "wrapper", "comand": ["x"]}}, "Did you mean 'command'"),
+        ({"limits": None, "limit": {"cpu": 1.0}}, "Did you mean [limits]"),
         ({"target": {"kind": "wrapper", "command": ["x"], "private": False}}, "target.private"),
-        ({"target": {"kind": "plug-in", "command": ["x"]}}, "target.kind"),
         ({"target": {"kind": "wrapper", "command": []}}, "target.command"),
         ({"target": {"kind": "wrapper", "command": "x y"}}, "target.command"),
         ({"target": {"kind": "wrapper", "command": ["x\0"]}}, "target.command"),
@@ -71,7 +72,6 @@ def test_a_scenario_says_everything(tmp_path: Path) -> None:
         ),
         ({"limits": {"cpu": "5"}}, "limits.cpu"),
         ({"limits": {"cpu": -1.0}}, "limits.cpu"),
-        ({"limits": {"cpu": math.nan}}, "limits.cpu"),
         ({"limits": {}}, "[limits]"),
         ({"limits": {"cpu": 1.0, "cutoff": 2.0}}, "limits.cutoff"),
         ({"limits": None}, "limits"),
@@ -84,14 +84,12 @@ def test_a_scenario_says_everything(tmp_path: Path) -> None:
         ),
         ({"metric": {"kind": "par", "cutoff": 9.0}}, "metric.cutoff"),
         ({"metric": {"kind": "par", "factor": 0.5}}, "metric.factor"),
-        ({"metric": {"kind": "utility"}}, "metric.kind"),
         ({"limits": {"wall": 1.0}, "metric": {"kind": "par"}}, "metric.clock"),
         ({"space": {"file": "none.pcs"}}, "space.file"),
         ({"space": {"file": "solver.sh"}}, "space.file"),
         ({"space": {"file": "space.pcs", "default": {"alpha": "99"}}}, "space.default"),
         ({"instances": {"glob": "nothing/*"}}, "instances.glob"),
         ({"instances": {"files": ["a"]}}, "instances.files"),
-        ({"instances": {"files": []}}, "instances.files"),
         ({"instances": {"names": ["a", "a"]}}, "instances.names"),
         ({"instances": {"names": ["a"], "glob": "*"}}, "[instances]"),
         ({"instances": {"file": "nowhere.csv"}}, "instances.file"),
@@ -110,14 +108,6 @@ def test_mistakes_are_named(tmp_path: Path, tables: dict[str, Any], key: str) ->
         Scenario.read(path)
 
 
-def test_misspelt_keys_have_suggestions(tmp_path: Path) -> None:
-    """Who misspells a key would have to look for its name."""
-    with pytest.raises(InputError, match="command"):
-        read(tmp_path, target={"kind": "wrapper", "comand": ["x"]})
-    with pytest.raises(InputError, match="limits"):
-        read(tmp_path, limits=None, limit={"cpu": 1.0})
-
-
 def test_instances_keep_their_order_when_others_come(tmp_path: Path) -> None:
     """The first P instances would be the alphabet's, or change places when one is added."""
     few = [instance.name for instance in read(tmp_path).instances]
@@ -130,7 +120,6 @@ def test_instances_keep_their_order_when_others_come(tmp_path: Path) -> None:
 
 def test_families_stay_together(tmp_path: Path) -> None:
     """An unfinished journal would have parts of many families instead of whole ones."""
-    pytest.importorskip("truecost.matrix.families")
     scenarios.write(tmp_path)
     rows = [f"instances/i {place}.txt,{'ab'[place % 2]}" for place in range(5)]
     (tmp_path / "list.csv").write_text("\n".join(["instance,kind", *rows, ""]))
@@ -144,9 +133,9 @@ def test_seeds_belong_to_instance_and_run(tmp_path: Path) -> None:
     scenario = read(tmp_path)
     names = [instance.name for instance in scenario.instances]
     seeds = {scenario.run_seed(name, number) for name in names for number in range(200)}
-    own = {scenario.run_seed(name, 0, f"c{place}") for name in names for place in range(100)}
-    assert (len(seeds), len(own), len(seeds & own)) == (1000, 500, 0)
-    assert all(0 < seed < 2**31 for seed in seeds | own)
+    separate = {scenario.run_seed(name, 0, f"c{place}") for name in names for place in range(100)}
+    assert (len(seeds), len(separate), len(seeds & separate)) == (1000, 500, 0)
+    assert all(0 < seed < 2**31 for seed in seeds | separate)
     # Written down once: a change would make every journal's continuation another experiment.
     assert scenario.run_seed("instances/i 0.txt", 0) == 1679404256
 
@@ -166,8 +155,11 @@ def test_instance_files_say_more(tmp_path: Path) -> None:
         "answer": {"value": "(.)"},
     }
     scenario = read(tmp_path, **tables)
-    instance = next(each for each in scenario.instances if each.name.endswith("0.txt"))
-    line = Caller(scenario).command_line(scenario.space.default(), instance, 5)
+    instance = next(one for one in scenario.instances if one.name.endswith("0.txt"))
+    default = scenario.space.default()
+    line = Caller(scenario).command_line(
+        Task(configuration=default, instance=instance, number=0, seed=5)
+    )
     assert line == ["x", str(tmp_path / "instances/i 0.txt"), "12", "--alpha=1", "--beta=1", "{5}"]
     for text, problem in (
         ("instance,optimum\ninstances/i 0.txt\n", "line 2"),
@@ -185,12 +177,12 @@ def test_plain_lists_of_instances(tmp_path: Path) -> None:
     """A file with one instance a line would not be read, or irace's strings be taken for files."""
     (tmp_path / "list.txt").write_text("instances/i 0.txt\n\ninstances/i 3.txt\n")
     scenario = read(tmp_path, instances={"file": "list.txt"})
-    assert {each.name for each in scenario.instances} == {"instances/i 0.txt", "instances/i 3.txt"}
+    assert {one.name for one in scenario.instances} == {"instances/i 0.txt", "instances/i 3.txt"}
     (tmp_path / "train.txt").write_text("i 0.txt # easy\n--size 5 'a b'\n\ni 0.txt\n")
-    both = listed(tmp_path / "train.txt", [tmp_path / "instances"])
-    assert [(each.is_file, each.number) for each in both] == [(True, 1), (False, 2)]
-    assert both[1].argument == "--size 5 'a b'"
-    names = [each.name for each in matching("instances/*", tmp_path)]
+    lines = listed(tmp_path / "train.txt", [tmp_path / "instances"])
+    assert [(one.is_file, one.number) for one in lines] == [(True, 1), (False, 2)]
+    assert lines[1].argument == "--size 5 'a b'"
+    names = [one.name for one in matching("instances/*", tmp_path)]
     assert names == [f"instances/i {place}.txt" for place in range(5)]
 
 
@@ -277,8 +269,10 @@ def test_fingerprints_notice_what_changes_runs(tmp_path: Path) -> None:
     (tmp_path / "solver.sh").write_text("#!/bin/sh\necho other\n")
     assert Scenario.read(tmp_path / "scenario.toml").fingerprint() != first
     assert read(tmp_path, limits={"cpu": 0.2, "wall": 600.0}).fingerprint() != first
-    target = {**scenarios.TABLES["target"], "environment": {"A": "b"}}
-    assert read(tmp_path, target=target).fingerprint() != first
+    # A word may be longer than any path.
+    for changes in ({"environment": {"A": "b"}}, {"command": ["./solver.sh", "x" * 300]}):
+        target = {**scenarios.TABLES["target"], **changes}
+        assert read(tmp_path, target=target).fingerprint() != first
 
 
 NAN = pytest.approx(math.nan, nan_ok=True)
@@ -302,8 +296,8 @@ def test_costs_follow_from_outcomes(metric: Metric, costs: list[Any], statuses: 
     cpu = np.array([1.0, 3.0, 2.0, 5.1, 1.0, 0.1, 1.0, 0.0, 4.0])
     value = np.array([7.0, 8.0, np.nan, 9.0, 6.0, 5.0, 4.0, 3.0, 2.0])
     cap = np.where(given_statuses == Status.CENSORED, 4.0, np.nan)
-    found, after = metric.costs(given_statuses, cpu, cpu + 0.5, cpu / 2, value, cap)
-    assert found.tolist() == costs
+    charged, after = metric.costs(given_statuses, cpu, cpu + 0.5, cpu / 2, value, cap)
+    assert charged.tolist() == costs
     assert after.tolist() == statuses
     for place, status in enumerate(given_statuses):
         outcome = Outcome(
@@ -316,7 +310,7 @@ def test_costs_follow_from_outcomes(metric: Metric, costs: list[Any], statuses: 
             value=None if np.isnan(value[place]) else value[place],
             cap=None if np.isnan(cap[place]) else cap[place],
         )
-        assert metric.cost(outcome) == costs[place]
+        assert metric.charged(outcome) == (costs[place], statuses[place])
 
 
 def test_a_metric_may_be_stricter_later() -> None:

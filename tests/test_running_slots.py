@@ -3,19 +3,19 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from running_tools import run_until_ready, until
 
 from truecost.errors import InputError
 from truecost.running import _folders, machine
-from truecost.running._processes import Tree, kill_until_gone
-from truecost.running.slots import Ended, LostSlotError, Slot, pasted
+from truecost.running._processes import Tree
+from truecost.running.slots import LostSlotError, Slot
 from truecost.running.tables import Limits
 
 FAR = Limits(cpu=600.0, wall=600.0, memory=100_000.0, output=1.0)
@@ -38,57 +38,13 @@ def slot() -> Iterator[Slot]:
         yield made
 
 
-def stopped_when_ready(slot: Slot, arguments: list[str], limits: Limits) -> Ended:
-    """The end of a command that goes on for good, with enough wall time to say that it is ready."""
-    wall = 0.1
-    while True:
-        ended = slot.run(arguments, folder=ROOT, limits=limits.model_copy(update={"wall": wall}))
-        if b"ready" in ended.stdout:
-            return ended
-        assert ended.exceeded == "wall"
-        wall *= 2
-
-
-def until(there: Callable[[], object]) -> None:
-    """Wait for something, on a busy machine for long."""
-    end = time.monotonic() + 300
-    while not there():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
-
-
-def test_limits_stop_what_goes_on(slot: Slot) -> None:
-    """A run would go on after its limit, or be stopped before it."""
-    script = ["sh", "-c", "while :; do :; done"]
-    burnt = slot.run(script, folder=ROOT, limits=Limits(cpu=0.1, wall=600.0))
-    assert (burnt.exceeded, burnt.exit_code) == ("cpu", -9)
-    assert burnt.cpu >= 0.1
-    slept = slot.run(["sleep", "1000"], folder=ROOT, limits=Limits(cpu=600.0, wall=0.1))
-    assert slept.exceeded == "wall"
-    assert slept.cpu < 0.1 <= slept.wall
-
-
-def test_memory_is_that_of_the_whole_tree(slot: Slot) -> None:
-    """Processes that are each below the limit would exceed it together."""
-    script = (
-        "x = bytearray(b'x') * (30 << 20); import time; print('ready', flush=True); time.sleep(50)"
-    )
-    one = [sys.executable, "-S", "-c", script]
-    alone = stopped_when_ready(slot, one, Limits(wall=1.0, memory=100.0))
-    assert 30e6 < alone.memory < 100e6
-    four = ["sh", "-c", f"for i in 1 2 3 4; do {pasted(one, None)} & done; wait"]
-    together = slot.run(four, folder=ROOT, limits=Limits(wall=600.0, memory=100.0))
-    assert together.exceeded == "memory"
-    assert together.memory > 100e6
-
-
 def test_grace_lets_a_solver_say_its_best(slot: Slot) -> None:
     """With a grace period, SIGTERM would not be sent before SIGKILL."""
     script = ["sh", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.01; done"]
-    with_grace = stopped_when_ready(slot, script, Limits(wall=1.0, grace=60.0))
+    with_grace = run_until_ready(slot, script, Limits(wall=1.0, grace=60.0))
     assert with_grace.exceeded == "wall"
     assert with_grace.stdout.split() == [b"ready", b"bye"]
-    assert stopped_when_ready(slot, script, Limits(wall=1.0)).stdout.split() == [b"ready"]
+    assert run_until_ready(slot, script, Limits(wall=1.0)).stdout.split() == [b"ready"]
 
 
 def test_output_keeps_its_beginning_and_its_end(slot: Slot) -> None:
@@ -145,14 +101,6 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     assert slot.run(["true"], folder=ROOT, limits=FAR).exit_code == 0
 
 
-def test_a_line_to_try_by_hand_does_the_same(tmp_path: Path) -> None:
-    """The command that is printed after a failure would do something else in a shell."""
-    words = ["printf", "%s|", "a b", "it's", "$HOME"]
-    line = pasted([*words[:2], *words[2:]], tmp_path, {"X": "1 2"})
-    ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
-    assert ended.stdout == "a b|it's|$HOME|"
-
-
 def test_a_lost_slot_says_so() -> None:
     """A killed supervisor would look like a crashed solver."""
     with Slot() as slot:
@@ -177,30 +125,23 @@ def test_each_slot_has_its_core() -> None:
     assert json.loads(ended.stdout) == [core]
 
 
-# What careless wrappers do: write a file with a name of their own making, and read it later.
-CARELESS = "echo $1 > {0}; sleep 0.01; read value < {0} && echo $value"
-
-
-@pytest.mark.parametrize(("place", "own_folder"), [("out.$$", False), ("out", True)])
-def test_runs_at_the_same_time_do_not_mix(tmp_path: Path, place: str, own_folder: bool) -> None:
-    """A run that writes out.$$, or a fixed name with own_folder, would read another's answer."""
+def test_runs_at_the_same_time_do_not_mix(tmp_path: Path) -> None:
+    """A run that writes out.$$ would read another's answer."""
+    script = "echo $1 > out.$$; sleep 0.01; read value < out.$$ && echo $value"
 
     def work(slot: Slot) -> list[str]:
         wrong = []
         for run in range(20):
             value = f"{slot.pid}-{run}"
-            words = ["sh", "-c", CARELESS.format(place), "wrapper", value]
-            ended = slot.run(words, folder=tmp_path, limits=FAR, own_folder=own_folder)
+            ended = slot.run(["sh", "-c", script, "wrapper", value], folder=tmp_path, limits=FAR)
             if ended.stdout.decode().strip() != value:
                 wrong.append(f"{value} read {ended.stdout!r}")
         return wrong
 
-    slots = [Slot() for _ in range(4)]
-    with ThreadPoolExecutor(4) as threads:
+    with ExitStack() as stack:
+        slots = [stack.enter_context(Slot()) for _ in range(4)]
+        threads = stack.enter_context(ThreadPoolExecutor(4))
         assert [line for lines in threads.map(work, slots) for line in lines] == []
-    for slot in slots:
-        slot.close()
-    assert own_folder is (list(tmp_path.iterdir()) == [])
 
 
 # What a run does to its own folder and around it.
@@ -232,7 +173,7 @@ def test_a_run_leaves_nothing_whatever_it_does(scratch: Path, tmp_path: Path, de
         assert [path for base in scratch.iterdir() for path in base.iterdir()] == []
         listing = ["sh", "-c", 'echo x > "$TMPDIR/y" && ls "$TMPDIR"']
         assert slot.run(listing, folder=ROOT, limits=FAR).stdout == b"y\n"
-        # Still locked: nobody sweeps it.
+        # Nobody else takes it for left behind.
         with Slot():
             assert slot.folder.exists()
     assert list(scratch.iterdir()) == []
@@ -265,9 +206,9 @@ def test_what_a_killed_supervisor_left_is_removed(scratch: Path) -> None:
     """Scratch folders of killed supervisors would stay, or those of living ones be removed."""
     script = ["sh", "-c", "touch $TMPDIR/written; sleep 1000"]
     slot = Slot()
-    stale = scratch / f"{slot.folder.name.rpartition('-')[0]}-stale"
-    stale.mkdir()
-    other = scratch / f"{slot.folder.name.rpartition('-')[0]}x-other-machine"
+    # Of a supervisor with the same process number long ago, and of another machine.
+    (scratch / f"{slot.folder.name.rpartition('-')[0]}-0").mkdir()
+    other = scratch / slot.folder.name.replace(os.uname().nodename, "other")
     other.mkdir()
     with ThreadPoolExecutor(1) as threads:
         lost = threads.submit(slot.run, script, folder=ROOT, limits=FAR)
@@ -284,7 +225,6 @@ def test_what_cannot_be_killed_does_not_lose_the_run(monkeypatch: pytest.MonkeyP
     """A process that hangs in the kernel would make its measured run count as not started, or be
     counted for later runs.
     """
-    assert kill_until_gone(list, list, lambda: True) == []
     tree = Tree()
     hanging = os.posix_spawn("/bin/sleep", ["sleep", "1000"], os.environ)
     monkeypatch.setattr("truecost.running._processes.PATIENCE", 0.01)

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 import slurmcluster
-from daskcluster import until
+from running_tools import check_cells, finish, tasks, until
 from scenarios import read
 from slurmcluster import Slurm
-from test_running_pools import cells, expected, tasks
 
-from truecost.running.pools import Finished, open_pool
+from truecost.running.pools import open_pool
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,25 +41,22 @@ def test_ended_jobs_change_nothing(slurm: Slurm, tmp_path: Path) -> None:
     """A job that hits its time limit would cost a run, or make one count twice."""
     jobqueue = pytest.importorskip("dask_jobqueue")
     scenario = read(tmp_path)
-    given = tasks(scenario, 4, 4)
-    waiting, done, out, ended = [*given], list[Finished](), 0, 0
+    given, ended = tasks(scenario, 4, 4), 0
     options: dict[str, Any] = {"cores": 1, "memory": "500MB", "processes": 1, "interface": "lo"}
     with jobqueue.SLURMCluster(
         walltime="00:30:00", log_directory=str(tmp_path / "log"), **options
     ) as cluster:
+
+        def end_one(done: int) -> None:
+            nonlocal ended
+            if done > 20 and not ended:
+                ended = 1
+                until(lambda: jobs(slurm), "a job")
+                slurm.run("scancel", jobs(slurm)[0])
+                cluster.scale(jobs=3)
+
         cluster.scale(jobs=2)
         with open_pool(scenario, cluster.scheduler_address, workers=2, pin=False) as pool:
-            while waiting or out:
-                while waiting and out < 4:
-                    pool.submit(waiting.pop())
-                    out += 1
-                finished = pool.wait()
-                done += finished
-                out -= len(finished)
-                if len(done) > 20 and not ended:
-                    ended = 1
-                    until(lambda: jobs(slurm), "a job")
-                    slurm.run("scancel", jobs(slurm)[0])
-                    cluster.scale(jobs=3)
+            finished = finish(pool, given, end_one)
     assert ended
-    assert cells(done) == expected(given)
+    check_cells(finished, given)

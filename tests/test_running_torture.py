@@ -1,21 +1,22 @@
 """Whatever a solver does, its limits hold, nothing of it is left, and it is reported as it ended."""
 
+import contextlib
 import os
 import signal
+import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from running_tools import run_until_ready, until
 
 from truecost.running._processes import MARK
 from truecost.running.execute import verdict
 from truecost.running.slots import Ended, LostSlotError, Slot
 from truecost.running.tables import Limits
-from truecost.running.targets import Answer
-from truecost.running.targets.wrapper import LINE, parse
+from truecost.running.targets import read_wrapper
 from truecost.runs import Status
 
 TORTURE = Path(__file__).with_name("torture.py")
@@ -30,12 +31,10 @@ SOLVED, TIMEOUT, MEMORY, CRASHED = Status.SOLVED, Status.TIMEOUT, Status.MEMORY,
 Expected = tuple[Limits | None, Status, float | None]
 OUTCOMES: dict[str, Expected] = {
     "fine": (FAR, SOLVED, 7),
-    "ignores-sigterm": (BURNING, TIMEOUT, None),
     "ignores-signals": (WAITING, TIMEOUT, None),
     "daemon-burns": (BURNING, TIMEOUT, None),
     "daemon-stays": (FAR, SOLVED, 3),
     "daemon-holds-outputs": (FAR, SOLVED, 3),
-    "daemons": (FAR, SOLVED, 3),
     "daemon-loses-its-environment": (FAR, SOLVED, 3),
     "children-burn-on": (FAR, SOLVED, 3),
     "chain": (FAR, CRASHED, None),
@@ -49,10 +48,8 @@ OUTCOMES: dict[str, Expected] = {
     "stopped-children": (FAR, SOLVED, 3),
     "kills-everybody": (FAR, CRASHED, None),
     "segfaults": (FAR, CRASHED, None),
-    "aborts": (FAR, CRASHED, None),
     "exits": (FAR, SOLVED, 3),
     "odd-name": (BURNING, TIMEOUT, None),
-    "renamed": (BURNING, TIMEOUT, None),
     "allocates": (SMALL, MEMORY, None),
     "children-allocate": (SMALL, MEMORY, None),
     "grandchild-allocates": (SMALL, MEMORY, None),
@@ -61,9 +58,6 @@ OUTCOMES: dict[str, Expected] = {
     "prints-without-end": (BURNING, TIMEOUT, None),
     "one-long-line": (FAR, SOLVED, 5),
     "no-newline": (FAR, SOLVED, 9),
-    "half-an-answer": (FAR, CRASHED, None),
-    "nonsense": (FAR, CRASHED, None),
-    "sleeps": (WAITING, TIMEOUT, None),
     "closes-outputs": (FAR, SOLVED, 2),
     "closes-outputs-forever": (BURNING, TIMEOUT, None),
     "closes-everything": (FAR, SOLVED, 2),
@@ -71,7 +65,6 @@ OUTCOMES: dict[str, Expected] = {
     "exhausts-files": (FAR, SOLVED, 4),
     "exhausts-pipes": (FAR, SOLVED, 4),
     "blocks-in-a-fifo": (WAITING, TIMEOUT, None),
-    "threads": (WAITING, TIMEOUT, None),
     "first-thread-ends": (BURNING, TIMEOUT, None),
     "burns-in-children": (FAR, SOLVED, 1),
     "scratch": (FAR, SOLVED, 1),
@@ -87,41 +80,19 @@ def words(mode: str, marker: str = "") -> list[str]:
 
 def torture(slot: Slot, mode: str, limits: Limits | None = FAR, marker: str = "") -> Ended:
     """Run the target in this mode; without limits, until it had the wall time to be ready."""
-    wall = 0.2
-    while True:
-        given = limits or FAR.model_copy(update={"wall": wall})
-        ended = slot.run(words(mode, marker), folder=Path("/"), limits=given)
-        if limits is not None or b"ready" in ended.stdout:
-            return ended
-        assert ended.exceeded == "wall"
-        wall *= 2
-
-
-def answer_of(ended: Ended) -> Answer:
-    """What the target said."""
-    lines = LINE.findall(ended.stdout.decode(errors="replace"))
-    return (parse(lines[-1]) if lines else None) or Answer(status=CRASHED)
+    if limits is None:
+        return run_until_ready(slot, words(mode, marker), FAR)
+    return slot.run(words(mode, marker), folder=Path("/"), limits=limits)
 
 
 def processes(marker: str) -> list[str]:
     """The living processes whose command line has the marker in it."""
-    found = []
+    living = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if marker.encode() in (entry / "cmdline").read_bytes():
-                    found.append(entry.name)
-            except OSError:
-                continue
-    return found
-
-
-def until(there: Callable[[], object]) -> None:
-    """Wait for something, on a busy machine for long."""
-    end = time.monotonic() + 300
-    while not there():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and marker.encode() in (entry / "cmdline").read_bytes():
+                living.append(entry.name)
+    return living
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +122,13 @@ def test_torture(slot: Slot, mode: str) -> None:
     limits, status, value = OUTCOMES[mode]
     marker = f"marker-{os.getpid()}-{mode}"
     ended = torture(slot, mode, limits, marker)
-    answer = answer_of(ended)
+    answer = read_wrapper(ended.stdout.decode(errors="replace"))
     if answer.value == 99:
         pytest.skip("needs root or user namespaces")
     assert verdict(ended, answer)[0] == status
     assert answer.value == value
     assert ended.unkillable == 0
+    assert ended.memory > 100e6 or status != MEMORY
     assert processes(marker) == []
     assert [path.name for path in slot.folder.iterdir()] == []
     # And the slot is as good as before.
@@ -168,7 +140,7 @@ def test_torture(slot: Slot, mode: str) -> None:
 def test_gigabytes_of_output_are_not_kept(slot: Slot, mode: str) -> None:
     """The output of a talkative solver would fill the memory, or its answer at the end be lost."""
     ended = torture(slot, mode)
-    assert answer_of(ended).value == 5
+    assert read_wrapper(ended.stdout.decode(errors="replace")).value == 5
     assert len(ended.stdout) <= 1_000_000
     assert len(ended.stderr) <= 65536
     printed = 3000 * (1 << 20) if mode == "prints-3GB" else 0
@@ -224,8 +196,6 @@ finally:
 @pytest.mark.parametrize("victims", ["campaign", "supervisor", "both"])
 def test_nothing_outlives_what_started_it(victims: str, tmp_path: Path) -> None:
     """A solver and its daemon would run on when campaign or supervisor are killed with -9."""
-    import subprocess
-
     marker = f"orphan-{os.getpid()}-{victims}"
     command = [sys.executable, "-c", CAMPAIGN, *words("daemon-burns", marker)]
     with subprocess.Popen(
@@ -268,6 +238,6 @@ def test_marks_of_living_supervisors_are_left_alone(slot: Slot) -> None:
         flag = slot.folder / "run" / "on"
         until(flag.exists)
         with Slot() as other:
-            assert other.mark != slot.mark
+            assert other.pid != slot.pid
         flag.unlink()
-        assert running.result().stdout.decode().splitlines() == [slot.mark, "done"]
+        assert running.result().stdout.decode().splitlines()[1:] == ["done"]

@@ -1,5 +1,6 @@
+"""Scenarios written into folders: the same anywhere, and run where only the solver is installed."""
+
 import hashlib
-import itertools
 import json
 import re
 import subprocess
@@ -17,9 +18,9 @@ from truecost.errors import InputError
 from truecost.journal.journal import Journal
 from truecost.running.execute import Caller
 from truecost.running.scenario import Scenario
+from truecost.running.targets import Task
 from truecost.runs import Status
 from truecost.scenarios import tsp
-from truecost.scenarios.clasp import launch as clasp_launch
 from truecost.scenarios.clasp.arguments import build
 from truecost.scenarios.exporting import HERE
 from truecost.scenarios.kissat import launch as kissat_launch
@@ -27,47 +28,29 @@ from truecost.scenarios.satenstein.arguments import build as satenstein_argument
 from truecost.space.space import Space
 
 pytestmark = pytest.mark.usefixtures("own_locks")
-SHARED = Path("/work/shared/data/spaces")
 needs_lkh = pytest.mark.skipif(
     find_spec("LKHpy") is None, reason="LKHpy has no wheels for this Python"
 )
-SOLVERS = [
-    pytest.param("lkh-uniform-400", marks=needs_lkh),
-    "clasp-weighted-sequence",
-    "kissat-qcp",
-]
+CLASP, KISSAT, SATENSTEIN = "clasp-weighted-sequence", "kissat-qcp", "satenstein-qcp"
+SOLVERS = [pytest.param("lkh-uniform-400", marks=needs_lkh), CLASP, KISSAT]
 
 
 @cache
 def space(name: str) -> Space:
     """The space of a scenario; to read one takes longer than to look at it."""
-    folder = Path(scenarios.describe(name).files[0]).parent
-    return Space.read(HERE / folder / "space.pcs")
-
-
-# A stand-in for SATenstein: knows its options, takes none twice, and lets kissat find the model.
-STAND_IN = """#!{python}
-import subprocess, sys
-known = set({known!r})
-words = sys.argv[1:]
-names, values = words[::2], dict(zip(words[::2], words[1::2], strict=True))
-fixed = {{"-alg": "satenstein", "-cutoff": "max", "-target": "0", "-r": "satcomp"}}
-if len(set(names)) != len(names) or set(names) - {{"-" + name for name in known}} - set(fixed) - {{"-inst", "-seed"}}:
-    sys.exit("options unknown or given twice: " + " ".join(words))
-if any(values[name] != value for name, value in fixed.items()) or not values["-seed"].isdigit():
-    sys.exit("expected others than " + " ".join(words))
-words = [{kissat!r}, "-q", "--seed=" + values["-seed"], values["-inst"]]
-print(subprocess.run(words, capture_output=True, text=True).stdout)
-"""
+    return Space.read(HERE / scenarios.describe(name).folder / "space.pcs")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file under a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def output(*words: object, **how: object) -> str:
+    """What a command prints."""
+    line = [str(word) for word in words]
+    return subprocess.run(line, capture_output=True, text=True, check=False, **how).stdout  # type: ignore[call-overload, no-any-return]
 
 
 def interrupt(*_news: object) -> None:
@@ -97,42 +80,37 @@ def test_same_seed_same_bytes(name: str, tmp_path: Path) -> None:
 def test_interrupted_export_goes_on(tmp_path: Path) -> None:
     """An export that was interrupted would pass for a whole one, or could not be finished."""
     with pytest.raises(KeyboardInterrupt):
-        scenarios.export("clasp-weighted-sequence", tmp_path / "a", instances=3, progress=interrupt)
+        scenarios.export(KISSAT, tmp_path / "a", instances=3, progress=interrupt)
     with pytest.raises(InputError, match=r"instances\.csv"):
         Scenario.read(tmp_path / "a" / "scenario.toml")
-    assert (
-        len(
-            Scenario.read(
-                scenarios.export("clasp-weighted-sequence", tmp_path / "a", instances=3)
-            ).instances
-        )
-        == 3
-    )
-    scenarios.export("clasp-weighted-sequence", tmp_path / "b", instances=3)
+    for folder in ("a", "b"):
+        scenarios.export(KISSAT, tmp_path / folder, instances=3)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_exports_are_not_mixed(tmp_path: Path) -> None:
     """Instances of two exports would end up in one folder, or somebody's files be written over."""
-    scenarios.export("kissat-qcp", tmp_path / "a", instances=1)
+    scenarios.export(KISSAT, tmp_path / "a", instances=1)
     for other in ({"instances": 2}, {"instances": 1, "seed": 2}, {"instances": 1, "size": "paper"}):
         with pytest.raises(InputError, match="Choose another folder"):
-            scenarios.export("kissat-qcp", tmp_path / "a", **other)
+            scenarios.export(KISSAT, tmp_path / "a", **other)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "thesis.tex").touch()
     with pytest.raises(InputError, match="is not empty"):
-        scenarios.export("kissat-qcp", tmp_path / "b", instances=1)
+        scenarios.export(KISSAT, tmp_path / "b", instances=1)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ({"name": "kissat"}, "[Dd]id you mean 'kissat-qcp'.*lkh-uniform-400"),
-        ({"name": "kissat-qcp", "size": "huge"}, "Choose one of small, large, paper"),
-        ({"name": "kissat-qcp", "instances": 0}, "instances is 0. Give a number from 1"),
-        ({"name": "kissat-qcp", "seed": -1}, "seed is -1. Give a number from 0"),
-        ({"name": "kissat-qcp", "target": "/nowhere/kissat"}, "is no executable program"),
+        ({"size": "huge"}, "Choose one of small, large, paper"),
+        ({"instances": 0}, "instances is 0. Give a number from 1"),
+        ({"seed": -1}, "seed is -1. Give a number from 0"),
+        ({"workers": 0}, "workers is 0. Give a number from 1"),
+        ({"target": "/nowhere/kissat"}, "is no executable program"),
         ({"name": "lkh-uniform-400", "target": "/bin/true"}, "Leave out target"),
+        ({"name": SATENSTEIN}, "AClib 2.*--target.*kissat-qcp"),
     ],
 )
 def test_wrong_exports(words: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -140,18 +118,17 @@ def test_wrong_exports(words: dict[str, object], message: str, tmp_path: Path) -
     behind.
     """
     with pytest.raises(InputError, match=message):
-        scenarios.export(folder=tmp_path / "x", **words)  # type: ignore[arg-type]
+        scenarios.export(**{"name": KISSAT, "folder": tmp_path / "x", **words})  # type: ignore[arg-type]
     assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("name", scenarios.names())
 @pytest.mark.parametrize("size", ["small", "paper"])
-def test_every_size_makes_a_scenario(
-    name: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_size_makes_a_scenario(name: str, size: str, tmp_path: Path) -> None:
     """A template would not fit the format of scenario files, or say another cutoff than the
     catalogue.
     """
+    target = "/bin/true" if name == SATENSTEIN else None
     if size == "paper" and name.startswith("lkh"):
         # Their reference lengths take minutes each: one that is found in the folder, as after an
         # interruption, will do.
@@ -160,8 +137,8 @@ def test_every_size_makes_a_scenario(
         (drawn,) = (tmp_path / "x" / "instances").iterdir()
         digest = hashlib.sha256(drawn.read_bytes()).hexdigest()[:16]
         (tmp_path / "x" / "references.csv").write_text(f"{digest},123,3\n")
-    monkeypatch.setenv("TRUECOST_SATENSTEIN", "/bin/true")
-    scenario = Scenario.read(scenarios.export(name, tmp_path / "x", size=size, instances=1))
+    path = scenarios.export(name, tmp_path / "x", size=size, instances=1, target=target)
+    scenario = Scenario.read(path)
     assert scenario.name == name
     assert scenario.metric.range() == (0, 10 * scenarios.describe(name).sizes[size].cutoff)
     assert scenario.space.parameters == space(name).parameters
@@ -181,58 +158,25 @@ def test_space_of_kissat() -> None:
     """The space would have an option that kissat has not, a value it refuses, another default, or
     lack one that matters.
     """
-    binary = (
-        next(path for path in map(Path, sys.path) if (path / "sage_wheels/bin/kissat").is_file())
-        / "sage_wheels/bin/kissat"
-    )
-    told = subprocess.run([binary, "--range"], capture_output=True, text=True, check=True).stdout
-    ranges = {name: tuple(map(int, rest)) for name, *rest in map(str.split, told.splitlines())}
-    kissat = space("kissat-qcp")
-    assert set(ranges) - set(kissat.parameters) == {
-        "flushproof",
-        "incremental",
-        "profile",
-        "seed",
-        "statistics",
-        "verbose",
-    }
+    lines = output(*kissat_launch.find(), "--range").splitlines()
+    ranges = {name: tuple(map(int, rest)) for name, *rest in map(str.split, lines)}
+    kissat = space(KISSAT)
+    left_out = {"flushproof", "incremental", "profile", "seed", "statistics", "verbose"}
+    assert set(ranges) - set(kissat.parameters) == left_out
     for name, parameter in kissat.configspace.items():
         low, default, high = ranges[name]
         if isinstance(parameter, ConfigSpace.CategoricalHyperparameter):
-            assert (low, high) == (0, 1)
-            assert set(parameter.choices) == {"0", "1"}
+            assert (low, high, set(parameter.choices)) == (0, 1, {"0", "1"})
         else:
             assert isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter)
             assert low <= parameter.lower < parameter.upper <= high
         assert int(parameter.default_value) == default
 
 
-def test_space_of_clasp() -> None:
-    """The space would have an option that clasp has not, or a word it does not know there."""
-    command = [*clasp_launch.find(), "--help=3"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split(
-        "Default command-line"
-    )[0]
-    blocks = re.split(r"\n(?=  +--)", told)
-    helped: dict[str, str] = {}
-    for block in blocks:
-        if found := re.match(r" *--(?:\[no-\])?([a-z-]+)", block):
-            helped.setdefault(found[1], block)
-    for name, parameter in space("clasp-weighted-sequence").configspace.items():
-        option, _, part = name.partition(":")
-        assert option in helped, name
-        if isinstance(parameter, ConfigSpace.CategoricalHyperparameter) and not set(
-            parameter.choices
-        ) <= {"yes", "no"}:
-            for word in itertools.chain(
-                *(choice.split("+") for choice in parameter.choices if len(choice) > 1)
-            ):
-                if not re.fullmatch(r"[\d.]+", word) and word != "no":
-                    assert re.search(rf"\b{word}\b", helped[option]), (name, part, word)
-
-
 def test_clasp_takes_every_configuration(tmp_path: Path) -> None:
-    """The argument builder would put parts together in a way that clasp refuses."""
+    """The space would have an option or a word that clasp has not, or the argument builder put
+    parts together in a way that clasp refuses.
+    """
     (tmp_path / "x.aspif").write_text("asp 1 0 0\n1 1 1 1 0 0\n4 1 a 1 1\n0\n")
     script = """
 import json, os, sys
@@ -244,60 +188,39 @@ for words in json.load(sys.stdin):
         os._exit(clingo_main(Clasp(), ["--mode=clasp", "--outf=3", "--verbose=0", sys.argv[1], *words]))
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 10:
         print(words)
+print("done")
 """
-    clasp = space("clasp-weighted-sequence")
-    drawn = [build(configuration.values) for configuration in clasp.configurations(150, seed=3)]
-    ended = subprocess.run(
-        [sys.executable, "-c", script, tmp_path / "x.aspif"],
-        input=json.dumps(drawn),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout == ""
-    used = {word.partition("=")[0] for words in drawn for word in words}
-    options = {name.partition(":")[0] for name in clasp.parameters}
-    assert options <= {word.removeprefix("--") for word in used} | {"no-gamma"}
+    clasp = space(CLASP)
+    configurations = clasp.configurations(300, seed=3)
+    tried = {item for one in configurations for item in one.values.items()}
+    for name, parameter in clasp.configspace.items():
+        assert all((name, word) in tried for word in getattr(parameter, "choices", ())), name
+    drawn = [build(one.values) for one in configurations]
+    program = (sys.executable, "-c", script, tmp_path / "x.aspif")
+    assert output(*program, input=json.dumps(drawn)) == "done\n"
+    used = {word.partition("=")[0].removeprefix("--") for words in drawn for word in words}
+    assert {name.partition(":")[0] for name in clasp.parameters} <= used | {"no-gamma"}
 
 
 def test_arguments_of_clasp_by_hand() -> None:
     """Parts of clasp's options would be left out, or stand in another order than clasp reads them."""
-    default = build(space("clasp-weighted-sequence").default().values)
-    for word in (
-        "--restarts=x,128,1.5", "--deletion=basic,75,activity", "--del-init=3.0,1000,9000", "--del-grow=1.1,20.0",
-        "--sat-prepro=2,iter=10,occ=25,frozen=0,time=0", "--counter-restarts=3,10", "--heuristic=Vsids,95", "--eq=0",
-        "--strengthen=local,all", "--no-sign-fix", "--backprop", "--contraction=no", "--del-cfl=no",
-    ):  # fmt: skip
-        assert word in default
-    assert not {"--learn-explicit", "--no-learn-explicit", "--no-gamma"} & set(default)
-    other = dict(space("clasp-weighted-sequence").default().values) | {
-        "restarts": "+", "restarts:addend": 7, "restarts:addend-limit": 9, "dom-mod:mod": "true", "dom-mod:pick": "opt+show",
-        "opt-strategy": "usc", "opt-strategy:usc": 5, "del-grow:schedule": "+", "del-grow:schedule-first": 4,
-        "del-grow:schedule-addend": 6, "del-grow:schedule-limit": 11, "no-gamma": "yes", "opt-heuristic": "sign+model",
+    clasp = space(CLASP)
+    default = build(clasp.default().values)
+    assert set(default) >= {
+        "--restarts=x,128,1.5", "--deletion=basic,75,activity", "--sat-prepro=2,iter=10,occ=25,frozen=0,time=0",
+        "--counter-restarts=3,10", "--eq=0", "--no-sign-fix", "--backprop", "--contraction=no",
     }  # fmt: skip
-    del other["restarts:factor"], other["opt-strategy:bb"]
-    for word in (
-        "--restarts=+,128,7,9", "--dom-mod=true,opt,show", "--opt-strategy=usc,oll,5", "--del-grow=1.1,20.0,+,4,6,11",
-        "--no-gamma", "--opt-heuristic=sign,model",
-    ):  # fmt: skip
-        assert word in build(other)
-
-
-@pytest.mark.beside(SHARED)
-def test_spaces_of_the_paper() -> None:
-    """A parameter, range, default or condition of the paper's scenarios would have changed on the
-    way.
-    """
-    theirs, ours = Space.read(SHARED / "lkh.pcs"), space("lkh-uniform-400")
-    assert set(theirs.parameters) - {"RUNS"} == set(ours.parameters)
-    assert all(ours.configspace[name] == theirs.configspace[name] for name in ours.parameters)
-    theirs, ours = Space.read(SHARED / "satenstein.pcs"), space("satenstein-qcp")
-    assert dict(theirs.configspace) == dict(ours.configspace)
-    for one, other in ((theirs, ours), (ours, theirs)):
-        for configuration in one.configurations(150, seed=1):
-            ConfigSpace.Configuration(
-                other.configspace, values=dict(configuration.values)
-            ).check_valid_configuration()
+    assert not {"--learn-explicit", "--no-learn-explicit", "--no-gamma"} & set(default)
+    everything = {name: parameter.default_value for name, parameter in clasp.configspace.items()}
+    other = {
+        "restarts": "+", "restarts:addend-limited": "yes", "restarts:addend-limit": 9, "heuristic": "Domain",
+        "dom-mod:mod": "true", "dom-mod:pick": "opt+show", "opt-strategy": "usc", "opt-strategy:usc": 5,
+        "no-gamma": "yes", "opt-heuristic": "sign+model",
+    }  # fmt: skip
+    assert set(build(clasp.configuration(everything | other).values)) >= {
+        "--restarts=+,128,100,9", "--dom-mod=true,opt,show", "--opt-strategy=usc,oll,5", "--no-gamma",
+        "--opt-heuristic=sign,model",
+    }  # fmt: skip
 
 
 def test_sizes_of_spaces() -> None:
@@ -313,16 +236,17 @@ def test_extra_candidates_have_a_type() -> None:
         assert ("EXTRA_CANDIDATE_SET_TYPE" in configuration.values) == wanted
 
 
-def more_time(path: Path, factor: float) -> Scenario:
-    """A scenario whose runs may take so many times as long."""
-    longer = re.sub(
-        r"(?<=^cpu = )\S+",
-        lambda found: str(factor * float(found[0])),
-        path.read_text(),
-        flags=re.MULTILINE,
-    )
-    path.write_text(longer)
-    return Scenario.read(path)
+def gathered(path: Path, patience: float, configurations: int) -> tuple[list[Status], set[str]]:
+    """The statuses and the solver's versions of runs that may take so many times as long, since
+    other tests run meanwhile.
+    """
+    cpu = re.compile(r"(?<=^cpu = )\S+", re.MULTILINE)
+    path.write_text(cpu.sub(lambda match: str(patience * float(match[0])), path.read_text()))
+    runs = path.with_name("runs.db")
+    gather(path, runs, configurations=configurations, instances=2, runs=1, pool=1)
+    with Journal.read(runs) as journal:
+        versions = {str(machine.solver) for machine in journal.machines()}
+        return journal.table().status.tolist(), versions
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -330,20 +254,9 @@ def test_gathering(name: str, tmp_path: Path) -> None:
     """A scenario could not be gathered: configurations would crash, answers be rejected, or nothing
     be solved.
     """
-    # Easy instances with time to spare, since other tests run meanwhile.
     size, patience = ("small", 2) if name.startswith("lkh") else ("large", 4)
     path = scenarios.export(name, tmp_path / "x", size=size, instances=2)
-    gather(
-        more_time(path, patience),
-        tmp_path / "runs.db",
-        configurations=3,
-        instances=2,
-        runs=1,
-        pool=1,
-    )
-    with Journal.read(tmp_path / "runs.db") as journal:
-        statuses = journal.table().status.tolist()
-        versions = {machine.solver for machine in journal.machines()}
+    statuses, versions = gathered(path, patience, 3)
     assert len(statuses) == 6
     assert Status.SOLVED in statuses
     assert set(statuses) <= {Status.SOLVED, Status.TIMEOUT}
@@ -353,70 +266,56 @@ def test_gathering(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SOLVERS)
 def test_launchers_do_without_truecost(name: str, tmp_path: Path) -> None:
     """What an exported scenario calls would need truecost beside the solver."""
-    scenario = Scenario.read(scenarios.export(name, tmp_path / "x", instances=1))
-    instance = scenario.instances[0]
-    hide = "import runpy, sys; sys.modules['truecost'] = None; del sys.argv[0]"
+    instance = Scenario.read(scenarios.export(name, tmp_path / "x", instances=1)).instances[0]
+    script = "import runpy, subprocess, sys; sys.modules['truecost'] = None; del sys.argv[0]; "
     if name.startswith("lkh"):
-        script = f"{hide}; runpy.run_path(sys.argv[0], run_name='__main__')"
+        script += "runpy.run_path(sys.argv[0], run_name='__main__')"
         words = [instance.argument, instance.extras["specifics"], "10", "10000", "1"]
     else:
-        script = f"{hide}; import subprocess; found = runpy.run_path(sys.argv[0])['find']()"
-        script += "; subprocess.run([*found, *sys.argv[1:]])"
+        script += "launch = runpy.run_path(sys.argv[0]); "
+        script += "subprocess.run([*launch['find'](), *sys.argv[1:]])"
         words = ["--seed=1", instance.argument]
-    ended = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "x" / "launch.py"), *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert re.search("SUCCESS|SATISFIABLE", ended.stdout), ended.stderr
+    program = (sys.executable, "-c", script, tmp_path / "x" / "launch.py", *words)
+    assert re.search("SUCCESS|SATISFIABLE", output(*program, cwd=tmp_path))
 
 
-def stand_in(folder: Path) -> Path:
-    """A program that speaks SATenstein's options, under a name that needs care."""
-    names = {re.sub("^(CON|DLS)", "", name) for name in space("satenstein-qcp").parameters}
-    path = folder / "ubcsat {stand} in"
-    path.write_text(
-        STAND_IN.format(python=sys.executable, known=names, kissat=kissat_launch.find()[0])
-    )
-    path.chmod(0o755)
-    return path
+# A stand-in for SATenstein: knows its options, takes none twice, and lets kissat find the model.
+STAND_IN = """#!{python}
+import subprocess, sys
+words = sys.argv[1:]
+values = dict(zip(words[::2], words[1::2], strict=True))
+fixed = {{"-alg": "satenstein", "-cutoff": "max", "-target": "0", "-r": "satcomp"}}
+seed, instance = values.pop("-seed"), values.pop("-inst")
+if 2 * len(values) + 4 != len(words) or not fixed.items() <= values.items():
+    sys.exit("options given twice or missing: " + " ".join(words))
+if unknown := set(values) - set(fixed) - {known!r}:
+    sys.exit(f"options unknown: {{unknown}}")
+words = [{kissat!r}, "-q", "--seed=" + seed, instance]
+print(subprocess.run(words, capture_output=True, text=True).stdout)
+"""
 
 
 def test_satenstein_with_a_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SATenstein would get options it does not know, one of them twice, or its model not be
     checked.
     """
+    names = {"-" + re.sub("^(CON|DLS)", "", name) for name in space(SATENSTEIN).parameters}
+    binary = tmp_path / "ubcsat {stand} in"  # a name that needs care
+    (kissat,) = kissat_launch.find()
+    binary.write_text(STAND_IN.format(python=sys.executable, known=names, kissat=kissat))
+    binary.chmod(0o755)
     # A path relative to the caller's folder, not to the scenario's.
     monkeypatch.chdir(tmp_path)
-    binary = stand_in(tmp_path).relative_to(tmp_path)
-    scenario = more_time(
-        scenarios.export("satenstein-qcp", tmp_path / "x", instances=2, target=binary), 100
-    )
-    gather(scenario, tmp_path / "runs.db", configurations=4, instances=2, runs=1, pool=1)
-    with Journal.read(tmp_path / "runs.db") as journal:
-        assert (journal.table().status == Status.SOLVED).all()
-    for configuration in space("satenstein-qcp").configurations(300, seed=2):
+    path = scenarios.export(SATENSTEIN, tmp_path / "x", instances=2, target=binary.name)
+    statuses, versions = gathered(path, 100, 4)
+    assert set(statuses) == {Status.SOLVED}
+    assert all(re.match("[0-9a-f]{64} ", version) for version in versions)
+    for configuration in space(SATENSTEIN).configurations(300, seed=2):
         words = satenstein_arguments(configuration.values)
         assert len(set(words[::2])) == len(words[::2])
 
 
-def test_satenstein_without_a_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without SATenstein one would not be told what is needed and what runs instead."""
-    monkeypatch.delenv("TRUECOST_SATENSTEIN", raising=False)
-    with pytest.raises(InputError, match=r"AClib 2.*--target.*TRUECOST_SATENSTEIN.*kissat-qcp"):
-        scenarios.export("satenstein-qcp", tmp_path / "x")
-    monkeypatch.setenv("TRUECOST_SATENSTEIN", str(stand_in(tmp_path)))
-    scenario = Scenario.read(scenarios.export("satenstein-qcp", tmp_path / "x", instances=1))
-    version = Caller(scenario).version_line()
-    assert version is not None
-    assert re.match(
-        "[0-9a-f]{64} ", subprocess.run(version, capture_output=True, text=True, check=True).stdout
-    )
-
-
-@pytest.mark.parametrize("name", ["clasp-weighted-sequence", "kissat-qcp"])
+@pytest.mark.parametrize("name", [CLASP, KISSAT])
 def test_exported_scenarios_find_their_solver_anywhere(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -428,26 +327,26 @@ def test_exported_scenarios_find_their_solver_anywhere(
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
     path = scenarios.export(name, tmp_path / "x", instances=1)
-    named = Scenario.read(scenarios.export(name, tmp_path / "y", instances=1, target=own))
-    assert sys.prefix not in path.read_text()
     scenario = Scenario.read(path)
-    configuration, instance = scenario.space.default(), scenario.instances[0]
-    line = Caller(scenario).command_line(configuration, instance, 1)
-    assert Path(line[0]).is_file()
+    named = Scenario.read(scenarios.export(name, tmp_path / "y", instances=1, target=own))
+
+    def line(scenario: Scenario) -> list[str]:
+        default, instance = scenario.space.default(), scenario.instances[0]
+        return Caller(scenario).command_line(
+            Task(configuration=default, instance=instance, number=0, seed=1)
+        )
+
+    assert sys.prefix not in path.read_text()
+    assert Path(line(scenario)[0]).is_file()
     # No Python between truecost and a binary; and as little as can be around a library.
-    assert (
-        line[1] == "-q"
-        if name == "kissat-qcp"
-        else line[1:4] == ["-I", "-S", str(tmp_path / "x" / "launch.py")]
-    )
-    assert Caller(named).command_line(configuration, instance, 1)[0] == str(own)
+    launcher = ["-I", "-S", str(tmp_path / "x" / "launch.py")]
+    assert line(scenario)[1:4] == launcher if name == CLASP else line(scenario)[1] == "-q"
+    assert line(named)[0] == str(own)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        InputError,
-        match=rf"target\.program: launch\.py:find.*{name.split('-')[0]} not found: install",
-    ):
-        Caller(scenario).command_line(configuration, instance, 1)
-    if name.startswith("clasp"):
+    solver = name.split("-")[0]
+    with pytest.raises(InputError, match=rf"launch\.py:find.*{solver} not found: install"):
+        line(scenario)
+    if name == CLASP:
         monkeypatch.setenv("PATH", str(own.parent))
-        assert Caller(scenario).command_line(configuration, instance, 1)[0] == str(own)
+        assert line(scenario)[0] == str(own)

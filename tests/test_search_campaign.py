@@ -9,7 +9,7 @@ import pytest
 
 from truecost.campaigns.budget import Budget, Purse
 from truecost.campaigns.campaign import Campaign
-from truecost.campaigns.search import SearchResult, search
+from truecost.campaigns.search.loop import SearchResult, search
 from truecost.journal.journal import Journal
 from truecost.running.pools import Finished, Task
 from truecost.running.scenario import Scenario
@@ -47,7 +47,7 @@ def run(
     with Campaign(scenario, folder / "s.db", "configure", {}, pool=pool) as campaign:
         training = scenario.instances[:instances]
         campaign.journal.enter([scenario.space.default()], training)
-        purse = Purse(budget=Budget.of(budget), tally=campaign.training, workers=pool.workers)
+        purse = Purse(budget=Budget.of(budget), tally=campaign.tally, workers=pool.workers)
         return search(campaign, training, purse, seed=1, runs=3)
 
 
@@ -86,8 +86,8 @@ def test_caps_reach_the_pool_and_come_back_as_censored(tmp_path: Path) -> None:
     censored = table.status == Status.CENSORED
     assert censored.any()
     # Nobody comes back after a run that was stopped.
-    for place in np.unique(table.configuration[censored]):
-        assert censored[table.configuration == place].sum() == 1
+    for config_id in np.unique(table.configuration[censored]):
+        assert censored[table.configuration == config_id].sum() == 1
 
 
 def test_qualities_are_never_capped(tmp_path: Path) -> None:

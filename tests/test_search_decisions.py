@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_tools import SPACE, Simulation, cost_of
 
-from truecost.campaigns.grid import Cell, Place
-from truecost.campaigns.heat import Heat, Stage, Start
+from truecost.campaigns.search.grid import Cell, ConfigId
+from truecost.campaigns.search.heat import Heat, Stage, Start
 from truecost.space.space import Configuration, Space
 
 SMALL = Space.parse("a {u,v,w} [u]\nb [1,3] [1]i\n")
@@ -29,11 +29,11 @@ def check(simulation: Simulation, budget: float) -> None:
     assert not runs or max(runs.values()) == 1
     cells = range(simulation.grid.instances * simulation.grid.runs)
     assert all(cell in cells for _, cell, _, _ in simulation.made)
-    tried = simulation.search.tried
-    assert len({each.name for each in tried.configurations}) == len(tried.configurations)
+    history = simulation.search.history
+    assert len({each.name for each in history.configurations}) == len(history.configurations)
     if simulation.made:
-        assert tried.configurations[0] == simulation.search._space.default()
-        assert tried.costs[tried.incumbent]
+        assert history.configurations[0] == simulation.search._space.default()
+        assert history.costs[history.incumbent]
 
 
 @settings(deadline=None, max_examples=40)
@@ -63,7 +63,6 @@ def test_a_search_ends_within_its_budget(
         workers=workers,
         seed=seed,
         capping=capping,
-        final=bool(seed % 2),
     )
     check(simulation.run(budget), budget)
     assert budget == 0 or simulation.made
@@ -78,26 +77,26 @@ def test_the_best_is_found(workers: int) -> None:
     assert values["c"] == "y"
     assert abs(float(str(values["a"])) - 0.2) < 0.2
     assert len(simulation.made) > 560
-    assert {"random", "model", "neighbour"} < set(simulation.search.tried.origins)
+    assert {"random", "model", "neighbour"} < set(simulation.search.history.origins)
 
 
 def test_winners_of_heats_at_once_have_to_meet() -> None:
     """Of two heats that ran at once, the one that ended later would make its winner the incumbent."""
     heats = [
-        data["kind"]
+        data
         for seed in range(4)
         for kind, data in Simulation(workers=16, seed=seed).run(600).events
         if kind == "heat"
     ]
-    assert heats.count("duel") > 2
-    assert heats.count("final") == 4
+    assert sum(not heat["new"] and not heat["final"] for heat in heats) > 2
+    assert sum(heat["final"] for heat in heats) == 4
 
 
 def test_a_small_space_is_tried_out() -> None:
     """A search would not end when nothing is left to propose, or leave something out."""
     simulation = Simulation(SMALL, cost=equal, instances=5, runs=2).run(400)
     check(simulation, 400)
-    assert len(simulation.search.tried.configurations) == 9
+    assert len(simulation.search.history.configurations) == 9
     assert simulation.search.incumbent == SMALL.default()
     single = Simulation(Space.parse("a {x} [x]\n"), cost=equal).run(50)
     check(single, 50)
@@ -114,15 +113,15 @@ def test_starting_points_come_first_and_once(workers: int) -> None:
     starts = [good, SPACE.default(), named, good]
     simulation = Simulation(starts=starts, workers=workers).run(80)
     check(simulation, 80)
-    tried = simulation.search.tried
-    assert tried.configurations[:2] == [SPACE.default(), good]
-    assert tried.origins[:3] == ["default", "start", "random"]
+    history = simulation.search.history
+    assert history.configurations[:2] == [SPACE.default(), good]
+    assert history.origins[:3] == ["default", "start", "random"]
     check(simulation.resumed(starts=starts).run(160), 160)
 
 
 @pytest.mark.parametrize("workers", [1, 5])
 def test_caps_save_time_and_change_no_winner_for_the_worse(workers: int) -> None:
-    """Caps would never bind, or cost good configurations their place."""
+    """Caps would never bind, or cost good configurations their config_id."""
     spent, found = {}, {}
     for capping in (True, False):
         simulation = Simulation(capping=capping, workers=workers, instances=40).run(500)
@@ -132,9 +131,11 @@ def test_caps_save_time_and_change_no_winner_for_the_worse(workers: int) -> None
         censored = {name for name, _, _, stopped in simulation.made if stopped}
         assert bool(censored) == capping
         # Nobody is run again after a cap was exceeded.
-        last = {name: place for place, (name, _, _, _) in enumerate(simulation.made)}
-        stops = {n: place for place, (n, _, _, stopped) in enumerate(simulation.made) if stopped}
-        assert workers > 1 or all(last[name] == place for name, place in stops.items())
+        last = {name: config_id for config_id, (name, _, _, _) in enumerate(simulation.made)}
+        stops = {
+            n: config_id for config_id, (n, _, _, stopped) in enumerate(simulation.made) if stopped
+        }
+        assert workers > 1 or all(last[name] == config_id for name, config_id in stops.items())
     assert spent[True] < spent[False]
     assert found[True] < 0.25
 
@@ -144,20 +145,17 @@ def test_caps_save_time_and_change_no_winner_for_the_worse(workers: int) -> None
     st.integers(1, 240),
     st.sampled_from([1, 3, 16]),
     st.booleans(),
-    st.booleans(),
     st.integers(0, 1000),
 )
-def test_killed_at_any_moment_it_goes_on(
-    stop: int, workers: int, capping: bool, final: bool, seed: int
-) -> None:
+def test_killed_at_any_moment_it_goes_on(stop: int, workers: int, capping: bool, seed: int) -> None:
     """A killed search would lose runs, repeat some, forget its incumbent or a heat, or overspend."""
-    given: dict[str, Any] = {"capping": capping, "seed": seed, "final": final}
+    given: dict[str, Any] = {"capping": capping, "seed": seed}
     killed = Simulation(workers=workers, instances=10, **given).run(240, stop=stop)
     again = killed.resumed(**given)
-    tried, before = again.search.tried, killed.search.tried
-    assert [c.name for c in tried.configurations] == [c.name for c in before.configurations]
-    assert tried.costs == before.costs
-    assert tried.incumbent == before.incumbent
+    history, before = again.search.history, killed.search.history
+    assert [c.name for c in history.configurations] == [c.name for c in before.configurations]
+    assert history.costs == before.costs
+    assert history.incumbent == before.incumbent
     assert again.search.steps == killed.search.steps
     reasons = [data["reason"] for kind, data in killed.events if kind == "over"]
     assert again.search.reason == next(filter(None, reversed(reasons)), "")
@@ -235,23 +233,23 @@ def test_an_incumbent_stopped_at_the_cap_of_another_heat_ends_no_search(seed: in
 def test_a_cap_counts_in_the_heat_that_set_it() -> None:
     """A timeout in one heat would put a contender out of another in which it had no cap."""
     shared = 0
-    for seed in range(12):
-        options: dict[str, Any] = {"seed": seed, "workers": 16, "capping": True}
-        simulation = Simulation(cost=lottery, instances=10, runs=2, **options)
+    for seed in range(24):
+        options: dict[str, Any] = {"seed": seed, "workers": 4, "capping": True}
+        simulation = Simulation(cost=lottery, instances=3, runs=2, **options)
         search, flying = simulation.search, list[Any]()
         for made in range(150):
-            while len(flying) < 16 and (run := search.next(150 - made)) is not None:
+            while len(flying) < 4 and (run := search.next(150 - made)) is not None:
                 flying.append(run)
             if not flying:
                 break
             run = flying.pop(0)
             cost, stopped = simulation.outcome(run)
-            heats = search._flying[run.place, run.cell]
+            heats = search._under_way[run.config_id, run.cell]
             # The solver timed out before its cap, which costs ten times as much.
             search.take(run, 10 * run.cap if stopped else cost)
             for heat in heats[1:]:
                 shared += stopped
-                assert not stopped or run.place in heat.contenders
+                assert not stopped or run.config_id in heat.contenders
     assert shared
 
 
@@ -264,13 +262,11 @@ def test_the_last_runs_of_a_final_count() -> None:
         finals = {data["number"]: data for kind, data in events if kind == "heat"}
         stages = [data for kind, data in events if kind == "stage"]
         final, stage = finals[stages[-1]["heat"]], stages[-1]
-        costs = simulation.search.tried.costs
+        costs = simulation.search.history.costs
         cells = final["order"][: stage["stop"]]
-        if final["kind"] == "final" and all(
-            set(cells) <= set(costs[p]) for p in stage["contenders"]
-        ):
+        if final["final"] and all(set(cells) <= set(costs[p]) for p in stage["contenders"]):
             means = {p: np.mean([costs[p][cell] for cell in cells]) for p in stage["contenders"]}
-            assert simulation.search.tried.incumbent == min(means, key=means.__getitem__)
+            assert simulation.search.history.incumbent == min(means, key=means.__getitem__)
             decided += 1
     assert decided > 2
 
@@ -278,29 +274,29 @@ def test_the_last_runs_of_a_final_count() -> None:
 def test_a_budget_that_ends_in_a_duel_forgets_no_challenger() -> None:
     """A defender that was catching up would stay the incumbent, though it is behind."""
     schedule = Simulation(instances=10, runs=1).search
-    tried = schedule.tried
+    history = schedule.history
     for configuration in SPACE.configurations(2, seed=1):
-        tried.enter(configuration, "random", np.zeros(4))
+        history.enter(configuration, "random", np.zeros(4))
     heat = schedule._add_heat(
-        {"kind": "race", "number": 0, "order": list(map(Cell, range(10))), "defender": Place(0)}
-        | {"grant": 20.0, "members": [Place(1)], "new": 0, "made": 0}
+        {"final": False, "number": 0, "order": list(map(Cell, range(10))), "defender": ConfigId(0)}
+        | {"grant": 20.0, "members": [ConfigId(1)], "new": 0, "made": 0}
     )
     schedule._has_incumbent = True
-    for place, runs in ((0, 3), (1, 8)):
+    for config_id, runs in ((0, 3), (1, 8)):
         for cell in range(runs):
-            schedule._add_run(Place(place), Cell(cell), 2.0 - place, censored=False)
-    heat.level, heat.challenger = 3, Place(1)
-    heat.begin(Stage((Place(0),), 5, 0), tried.costs)
+            schedule._add_run(ConfigId(config_id), Cell(cell), 2.0 - config_id, censored=False)
+    heat.level, heat.challenger = 3, ConfigId(1)
+    heat.begin(Stage((ConfigId(0),), 5, 0), history.costs)
     schedule._close()
-    assert tried.incumbent == 1
+    assert history.incumbent == 1
 
 
 def test_a_run_that_is_known_is_not_made_again() -> None:
     """Heats that are open at once would make the same run twice."""
     simulation = Simulation(workers=1).run(60)
     search = simulation.search
-    place = search.tried.incumbent
-    known = next(iter(search.tried.costs[place]))
-    data = {"kind": "race", "number": 9, "order": [known], "defender": None, "grant": 1, "new": 0}
+    config_id = search.history.incumbent
+    known = next(iter(search.history.costs[config_id]))
+    data = {"final": False, "number": 9, "order": [known], "defender": None, "grant": 1, "new": 0}
     heat = Heat.of(data, simulation.grid.runs)
-    assert search._startable(heat, Start(place, 0)) is None
+    assert search._startable(heat, Start(config_id, 0)) is None

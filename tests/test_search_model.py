@@ -9,10 +9,17 @@ from scipy.stats import spearmanr
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from truecost.arrays import FloatArray
-from truecost.campaigns import model
-from truecost.campaigns.grid import Cell, Grid, Place
-from truecost.campaigns.model import LEAST_LEARNT, MOST_LEARNT, Proposer, Surrogate, effects, learn
-from truecost.campaigns.tried import RunTable, Tried
+from truecost.campaigns.search import model
+from truecost.campaigns.search.grid import Cell, ConfigId, Grid
+from truecost.campaigns.search.history import History, RunTable
+from truecost.campaigns.search.model import (
+    LEAST_FITTED,
+    MOST_FITTED,
+    Proposer,
+    Surrogate,
+    effects,
+    fit,
+)
 from truecost.space.space import Space
 
 
@@ -22,15 +29,15 @@ def runs_in(costs: FloatArray) -> RunTable:
     return RunTable(rows, columns, costs[rows, columns])
 
 
-def tried_in(space: Space, number: int, costs: FloatArray | None = None) -> Tried:
+def tried_in(space: Space, number: int, costs: FloatArray | None = None) -> History:
     """That many configurations, with the costs of a table."""
-    tried = Tried()
+    history = History()
     for configuration in space.configurations(number, seed=1):
         point = space.points.encode([configuration.values])[0]
-        tried.enter(configuration, "random", point)
+        history.enter(configuration, "random", point)
     for run in zip(*(() if costs is None else runs_in(costs)), strict=True):
-        tried.add_run(Place(int(run[0])), Cell(int(run[1])), float(run[2]))
-    return tried
+        history.add_run(ConfigId(int(run[0])), Cell(int(run[1])), float(run[2]))
+    return history
 
 
 def random_points(space: Space, number: int) -> FloatArray:
@@ -81,7 +88,7 @@ def test_a_single_lucky_run_is_worth_less_than_many_good_ones() -> None:
 def test_few_parameters_of_many_are_found() -> None:
     """Parameters that do nothing would drown those that do."""
     space = Space.parse(
-        "".join(f"n{place} [0,1] [0.5]\n" for place in range(15))
+        "".join(f"n{config_id} [0,1] [0.5]\n" for config_id in range(15))
         + "".join(f"c{p} {{a,b,c,d}} [a]\n" for p in range(10))
     )
     points, names = random_points(space, 260), list(space.configspace)
@@ -123,13 +130,13 @@ def test_samples_have_the_spread_of_what_is_not_known() -> None:
 def test_learning_waits_for_runs_that_differ() -> None:
     """A model would be made of too little, or of costs that are all the same, and fail."""
     space = Space.parse("a [0,1] [0.5]\nb {x,y} [x]\n")
-    costs = np.full((MOST_LEARNT + 30, 4), np.nan)
-    costs[: LEAST_LEARNT - 1, 0] = np.arange(LEAST_LEARNT - 1)
-    assert learn(tried_in(space, len(costs), costs), space.points.categorical) is None
+    costs = np.full((MOST_FITTED + 30, 4), np.nan)
+    costs[: LEAST_FITTED - 1, 0] = np.arange(LEAST_FITTED - 1)
+    assert fit(tried_in(space, len(costs), costs), space.points.categorical) is None
     costs[:, 0] = 7.0
-    assert learn(tried_in(space, len(costs), costs), space.points.categorical) is None
+    assert fit(tried_in(space, len(costs), costs), space.points.categorical) is None
     costs[:, 0] = np.arange(len(costs))
-    assert learn(tried_in(space, len(costs), costs), space.points.categorical) is not None
+    assert fit(tried_in(space, len(costs), costs), space.points.categorical) is not None
 
 
 def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,9 +159,9 @@ def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(model, "Surrogate", Watched)
     space = Space.parse("a [0,1] [0.5]\n")
-    tried = tried_in(space, LEAST_LEARNT, np.arange(float(LEAST_LEARNT))[:, np.newaxis])
+    history = tried_in(space, LEAST_FITTED, np.arange(float(LEAST_FITTED))[:, np.newaxis])
     with threadpool_limits(2, user_api="blas"):
-        proposals = propose(space, tried, 40)
+        proposals = propose(space, history, 40)
     assert {"model"} < {proposal.origin for proposal in proposals}
     assert len(seen) >= 2
     assert set(seen) == {1}
@@ -164,17 +171,19 @@ def test_a_model_leaves_the_cores_to_the_solvers(monkeypatch: pytest.MonkeyPatch
 
 
 def propose(
-    space: Space, tried: Tried, number: int, *, spent: float = 0.5, default_leads: bool = False
+    space: Space, history: History, number: int, *, spent: float = 0.5, default_leads: bool = False
 ) -> list[model.Proposal]:
     """That many proposals, each of which is entered."""
     proposer, proposals = Proposer(space, seed=1), list[model.Proposal]()
     for events in range(number):
-        proposal = proposer.propose(tried, events=events, spent=spent, default_leads=default_leads)
+        proposal = proposer.propose(
+            history, events=events, spent=spent, default_leads=default_leads
+        )
         if proposal is None:
             break
-        assert proposal.configuration.name not in tried.names
+        assert proposal.configuration.name not in history.names
         assert space.allows(proposal.configuration)
-        tried.enter(*proposal)
+        history.enter(*proposal)
         proposals.append(proposal)
     return proposals
 
@@ -186,8 +195,8 @@ def test_the_mix_of_proposals() -> None:
     shares = {}
     for default_leads in (False, True):
         for spent in (0.0, 1.0):
-            tried = tried_in(space, 40, costs)
-            proposals = propose(space, tried, 300, spent=spent, default_leads=default_leads)
+            history = tried_in(space, 40, costs)
+            proposals = propose(space, history, 300, spent=spent, default_leads=default_leads)
             shares[default_leads, spent] = Counter(proposal.origin for proposal in proposals)
     assert shares[False, 1.0]["random"] == pytest.approx(30, abs=20)
     assert shares[False, 0.0]["random"] == pytest.approx(90, abs=35)
@@ -201,8 +210,8 @@ def test_proposals_narrow_as_the_budget_is_spent() -> None:
     space = Space.parse("a [0,1] [0.5]\nb [0,1] [0.5]\n")
     apart = []
     for spent in (0.1, 0.5, 0.9):
-        tried = tried_in(space, 3, np.array([[1.0], [9.0], [9.0]]))
-        proposals = propose(space, tried, 200, spent=spent)
+        history = tried_in(space, 3, np.array([[1.0], [9.0], [9.0]]))
+        proposals = propose(space, history, 200, spent=spent)
         near = [each for each in proposals if each.origin == "neighbour"]
         apart.append(
             np.median([abs(float(str(each.configuration.values["a"])) - 0.5) for each in near])
@@ -213,8 +222,8 @@ def test_proposals_narrow_as_the_budget_is_spent() -> None:
 def test_a_small_space_is_proposed_completely() -> None:
     """Where the favourites of the model are all known, the rest would never be proposed."""
     space = Space.parse("a [1,40] [1]i\nb {x,y} [x]\n")
-    tried = tried_in(space, 20, np.random.default_rng(1).random((20, 2)))
-    assert len(propose(space, tried, 100)) == 60
+    history = tried_in(space, 20, np.random.default_rng(1).random((20, 2)))
+    assert len(propose(space, history, 100)) == 60
 
 
 # ---- what was tried ------------------------------------------------------------------------------
@@ -226,15 +235,15 @@ def test_the_best_are_compared_with_the_incumbent_on_common_runs() -> None:
     costs = np.array(
         [[1.0, 9, 1, 9], [0.9, nan, 1.1, nan], [0.8, 8.0, nan, nan], [0.1, nan, nan, nan]]
     )
-    tried = tried_in(space, 4, costs)
-    assert tried.parents() == [2, 0, 1]
-    tried.out[2] = True
-    tried.add_run(Place(1), Cell(7), 3.0)
-    assert tried.parents() == [0, 1]
+    history = tried_in(space, 4, costs)
+    assert history.parents() == [2, 0, 1]
+    history.eliminated[2] = True
+    history.add_run(ConfigId(1), Cell(7), 3.0)
+    assert history.parents() == [0, 1]
 
 
 def test_training_cost_is_the_mean_of_instance_means() -> None:
     """An instance with more runs would count more."""
-    tried = tried_in(Space.parse("a [0,1] [0.5]\n"), 1, np.array([[1.0, 3.0, 6.0, np.nan]]))
-    assert tried.training_cost(Grid(2, 2)) == pytest.approx((4.0, 2.0))
-    assert np.isnan(Tried().training_cost(Grid(2, 2))).all()
+    history = tried_in(Space.parse("a [0,1] [0.5]\n"), 1, np.array([[1.0, 3.0, 6.0, np.nan]]))
+    assert history.training_cost(Grid(2, 2)) == pytest.approx((4.0, 2.0))
+    assert np.isnan(History().training_cost(Grid(2, 2))).all()

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.arrays import FloatArray
-from truecost.campaigns import race
-from truecost.campaigns.comparison import LEAST_RUNS, means_by_instance
-from truecost.campaigns.grid import Cell, Grid, Place
-from truecost.campaigns.heat import Heat, Stage
+from truecost.campaigns.search import race
+from truecost.campaigns.search.comparison import LEAST_RUNS, means_by_instance
+from truecost.campaigns.search.grid import Cell, ConfigId, Grid
+from truecost.campaigns.search.heat import Heat, Stage
 
 
 def heat_with(
@@ -25,19 +25,18 @@ def heat_with(
 ) -> Heat:
     """A heat whose members have the first of these costs, one run on each instance."""
     grid = Grid(costs.shape[1], 1)
-    order = [Cell(place) for place in range(grid.instances)]
+    order = [Cell(config_id) for config_id in range(grid.instances)]
     heat = Heat(
-        kind="race",
         number=0,
         order=order,
         instances=np.arange(grid.instances),
-        defender=None if defender is None else Place(defender),
+        defender=None if defender is None else ConfigId(defender),
         grant=grant,
         **facts,
     )
-    for place, count in enumerate(counts):
-        heat.enter(Place(place))
-        heat.costs[Place(place)] = costs[place, :count].tolist()
+    for config_id, count in enumerate(counts):
+        heat.enter(ConfigId(config_id))
+        heat.costs[ConfigId(config_id)] = costs[config_id, :count].tolist()
     heat.level = min(counts)
     heat.started = sum(counts)
     return heat
@@ -45,7 +44,7 @@ def heat_with(
 
 def after(heat: Heat, **given: Any) -> Stage | str:
     """The next stage with plenty of runs."""
-    return race.next_stage(heat, **({"left": 1e6, "at_least": 1, "capping": False} | given))
+    return race.next_stage(heat, **({"left": 1e6, "least_runs": 1, "capping": False} | given))
 
 
 # ---- orders --------------------------------------------------------------------------------------
@@ -62,8 +61,7 @@ def test_every_prefix_is_even_and_begins_with_what_was_done(
     rng, grid = np.random.default_rng(seed), Grid(instances, runs)
     first = grid.order(rng)
     done = first[: data.draw(st.integers(0, len(first)))]
-    shared = rng.integers(0, 3, instances * runs) if data.draw(st.booleans()) else None
-    order = grid.order(rng, done, shared)
+    order = grid.order(rng, done)
     assert sorted(order) == list(range(instances * runs))
     assert set(order[: len(done)]) == set(done)
     for length in range(len(order) + 1):
@@ -75,10 +73,10 @@ def test_runs_that_finish_out_of_order_count_when_the_prefix_is_complete() -> No
     """Contenders would be compared on different runs, or the order of completion would decide."""
     heat = heat_with(np.zeros((1, 8)), [0])
     known = {heat.order[2]: 3.0, heat.order[1]: 2.0}
-    heat.take_costs(Place(0), known)
-    assert heat.count(Place(0)) == 0
-    heat.take_costs(Place(0), {**known, heat.order[0]: 1.0})
-    assert heat.costs[Place(0)] == [1.0, 2.0, 3.0]
+    heat.take_costs(ConfigId(0), known)
+    assert heat.count(ConfigId(0)) == 0
+    heat.take_costs(ConfigId(0), {**known, heat.order[0]: 1.0})
+    assert heat.costs[ConfigId(0)] == [1.0, 2.0, 3.0]
 
 
 # ---- stages --------------------------------------------------------------------------------------
@@ -131,9 +129,9 @@ def test_a_heat_ends_where_more_runs_gain_nothing_worth_having() -> None:
 def test_a_stage_keeps_all_workers_busy() -> None:
     """With two contenders left and sixteen workers, fourteen would idle."""
     heat = heat_with(np.random.default_rng(8).random((2, 100)), [5, 5])
-    stage = after(heat, at_least=16)
+    stage = after(heat, least_runs=16)
     assert isinstance(stage, Stage)
-    assert sum(stage.stop - heat.count(place) for place in stage.contenders) >= 16
+    assert sum(stage.stop - heat.count(config_id) for config_id in stage.contenders) >= 16
 
 
 @settings(deadline=None, max_examples=60)
@@ -157,9 +155,9 @@ def test_the_limit_of_a_cut() -> None:
     """
     costs = np.array([[1.0, 2.0, 9.0], [1.0, 1.0, 0.0], [5.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
     heat = heat_with(costs, [2, 2, 1, 2])
-    places = tuple(map(Place, range(4)))
+    config_ids = tuple(map(ConfigId, range(4)))
     for keep, limit in ((1, 2.0), (2, 3.0), (3, 4.0), (4, math.inf)):
-        heat.stage = Stage(places, 2, keep, later=(Place(2),))
+        heat.stage = Stage(config_ids, 2, keep, deferred=(ConfigId(2),))
         assert heat.limit() == limit
 
 
@@ -177,22 +175,28 @@ def test_caps_cost_nobody_its_place(contenders: int, level: int, wealth: float, 
         assert plain == capped
         return
     assert plain[:2] == capped[:2]
-    assert heat.leader() not in capped.later
-    if not capped.later:
+    assert heat.leader() not in capped.deferred
+    if not capped.deferred:
         assert capped.keep == 0
         return
-    before = {place: list(heat.costs[place]) for place in heat.costs}
+    before = {config_id: list(heat.costs[config_id]) for config_id in heat.costs}
     heat.begin(capped, [{} for _ in before])
     out = set()
-    for place in (*[p for p in capped.contenders if p not in capped.later], *capped.later):
+    for config_id in (
+        *[p for p in capped.contenders if p not in capped.deferred],
+        *capped.deferred,
+    ):
         for position in range(level, capped.stop):
-            if place in capped.later and heat.total(place) + costs[place, position] > heat.limit():
-                out.add(place)
+            if (
+                config_id in capped.deferred
+                and heat.total(config_id) + costs[config_id, position] > heat.limit()
+            ):
+                out.add(config_id)
                 break
-            heat.costs[place].append(costs[place, position])
-    total = {place: costs[place, : capped.stop].sum() for place in capped.contenders}
+            heat.costs[config_id].append(costs[config_id, position])
+    total = {config_id: costs[config_id, : capped.stop].sum() for config_id in capped.contenders}
     best = sorted(total.values())[capped.keep - 1]
-    assert all(total[place] > best - 1e-9 for place in out)
+    assert all(total[config_id] > best - 1e-9 for config_id in out)
 
 
 # ---- who wins ------------------------------------------------------------------------------------
@@ -208,12 +212,12 @@ def test_nobody_replaces_the_incumbent_on_fewer_runs(had: int, level: int, fewer
     costs[1, :12] = costs[0, :12] - 0.1 * rng.random(12) * (rng.random(12) < 0.4)
     costs[1, 0] = costs[0, 0] - 0.5
     heat = heat_with(costs, [had, level], defender=0)
-    stage = race.duel(heat, Place(1), Place(0), left=200, at_least=1)
+    stage = race.duel(heat, ConfigId(1), ConfigId(0), left=200, least_runs=1)
     assert isinstance(stage, Stage)
     assert stage.contenders == (fewer,)
     assert stage.stop > min(had, level)
     # Without runs to catch up with, a challenger with fewer runs does not win either.
-    winner = race.duel(heat, Place(1), Place(0), left=0, at_least=1)
+    winner = race.duel(heat, ConfigId(1), ConfigId(0), left=0, least_runs=1)
     assert winner == (0 if had > level else 1)
 
 
@@ -222,15 +226,15 @@ def test_a_challenger_that_is_better_beyond_doubt_need_not_catch_up() -> None:
     rng = np.random.default_rng(4)
     costs = np.stack([10 + rng.random(100), 1 + rng.random(100)])
     heat = heat_with(costs, [60, 8], defender=0)
-    assert race.duel(heat, Place(1), Place(0), left=200, at_least=1) == 1
-    assert race.duel(heat, Place(0), Place(1), left=200, at_least=1) == 1
+    assert race.duel(heat, ConfigId(1), ConfigId(0), left=200, least_runs=1) == 1
+    assert race.duel(heat, ConfigId(0), ConfigId(1), left=200, least_runs=1) == 1
 
 
 def test_two_who_have_not_met_meet() -> None:
     """Without a common run the challenger would win or lose by nothing."""
     heat = heat_with(np.ones((2, 10)), [0, 10], defender=1)
-    stage = race.duel(heat, Place(0), Place(1), left=50, at_least=1)
-    assert stage == Stage((Place(0),), LEAST_RUNS, 0)
+    stage = race.duel(heat, ConfigId(0), ConfigId(1), left=50, least_runs=1)
+    assert stage == Stage((ConfigId(0),), LEAST_RUNS, 0)
 
 
 # ---- sizes ---------------------------------------------------------------------------------------
@@ -241,7 +245,7 @@ def test_two_who_have_not_met_meet() -> None:
 def test_a_heat_is_paid_for(made: int, left: int, proposals: float, incumbent: int) -> None:
     """More configurations would be proposed than there are, or than there are runs for."""
     grant, new = race.size_of_heat(
-        made=made, left=left, proposals_left=proposals, incumbent_runs=incumbent
+        started=made, left=left, proposals_left=proposals, incumbent_runs=incumbent
     )
     assert new <= proposals
     assert new <= left
@@ -253,7 +257,7 @@ def test_budgets_are_spent_in_several_heats() -> None:
     made, heats = 0, 0
     while made < 3000:
         grant, new = race.size_of_heat(
-            made=made, left=3000 - made, proposals_left=math.inf, incumbent_runs=30
+            started=made, left=3000 - made, proposals_left=math.inf, incumbent_runs=30
         )
         if not new:
             break

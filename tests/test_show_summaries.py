@@ -25,7 +25,7 @@ def configured(assessment: Assessment, **changes: Any) -> Configured:
         "incumbent": WINNER, "recommended": WINNER, "default": DEFAULT, "origin": "model",
         "configurations": 120, "training_cost": 4.0, "standard_error": 0.1,
         "reason": "the budget is spent", "stop": Stop(why="budget", units=30, runs=60), "runs": 5000,
-        "test_runs": 60, "censored": 0, "cpu": 7300.0, "spent": 5000.0,
+        "test_runs": 60, "cpu": 7300.0, "spent": 5000.0,
         "budget": Budget(amount=5000, unit="runs"),
     }  # fmt: skip
     return Configured(**fields | changes)
@@ -44,12 +44,9 @@ def test_logs_of_every_kind_are_summed_up(name: str) -> None:
 
 def test_failed_and_missing_runs_are_counted() -> None:
     """An import that lost runs would look complete."""
-    runs = records.times()
-    costs = runs.costs.copy()
+    costs = records.times().costs.copy()
     costs[0, :7, 1] = float("nan")
-    statuses = runs.statuses.copy()  # type: ignore[union-attr]
-    statuses[0, :7, 1] = -1
-    log = Log(runs=runs.replace(costs=costs, statuses=statuses))
+    log = Log(runs=records.times().replace(costs=costs))
     text = summaries.log_summary(log)
     assert f"493, {int(log.runs.failed.sum())} not solved" in text
     assert "7 of 500" in text
@@ -89,12 +86,9 @@ def test_every_end_of_a_test_has_a_sentence(why: str) -> None:
 
 def test_an_unfinished_campaign_says_so() -> None:
     """A campaign that was stopped would look finished."""
-    gathered = Gathered(
-        scenario="mine", journal=Path("g.db"), runs=40, planned=100, cpu=3.0, configurations=10,
-        instances=5,
-    )  # fmt: skip
-    text = summaries.campaign_summary(gathered)
-    assert "40 of 100 runs" in text
+    fields = {"scenario": "mine", "journal": Path("g.db"), "cpu": 3.0}
+    gathered = Gathered(**fields, runs=40, planned=100, configurations=10, instances=5)  # type: ignore[arg-type]
+    assert "40 of 100 runs" in summaries.campaign_summary(gathered)
 
 
 def test_the_demo_fits_a_screen() -> None:

@@ -1,5 +1,6 @@
 """Files of parameter spaces: what is read, and what is refused."""
 
+import json
 import random
 import warnings
 from collections import Counter
@@ -21,26 +22,17 @@ SHARED = Path("/work/shared/data/spaces")
 
 def active(text: str, number: int = 300) -> list[dict[str, Any]]:
     """The values of that many configurations of a space."""
-    return [dict(each.values) for each in Space.parse(text).configurations(number, seed=1)]
+    return [dict(one.values) for one in Space.parse(text).configurations(number, seed=1)]
 
 
 def test_defaults() -> None:
     """A default would be another than the file says, or list inactive parameters."""
-    assert Space.parse(OLD_PCS).default().values == {
-        "algo": "walk",
-        "noise": 0.5,
-        "@1:F:scale": 0.01,
-        "flag": "no",
-    }
-    assert list(Space.parse(NEW_PCS).default().values) == [
-        "algo",
-        "noise",
-        "@1:F:scale",
-        "size",
-        "flag",
-    ]
-    expected = {"z": 0.01, "n": 3, "k": 2, "o": "lo", "c": 7, "g": 0.5, "b": 3}
-    assert Space.parse(JSON).default().values == expected
+    values = {"algo": "walk", "noise": 0.5, "@1:F:scale": 0.01, "flag": "no"}
+    assert Space.parse(OLD_PCS).default().values == values
+    names = ["algo", "noise", "@1:F:scale", "size", "flag"]
+    assert list(Space.parse(NEW_PCS).default().values) == names
+    values = {"z": 0.01, "n": 3, "k": 2, "o": "lo", "c": 7, "g": 0.5, "b": 3}
+    assert Space.parse(JSON).default().values == values
 
 
 def test_default_of_irace_is_the_middle() -> None:
@@ -52,17 +44,6 @@ def test_default_of_irace_is_the_middle() -> None:
     assert Space.parse(forbidden).default().values["a"] == "y"
     with pytest.raises(InputError):
         Space.parse('a "" c (x, y)\n[forbidden]\na %in% c("x", "y")\n')
-
-
-@pytest.mark.parametrize("kind", TEXTS)
-def test_configspace_agrees(kind: str) -> None:
-    """A configuration would have inactive parameters, lack active ones, or be forbidden for
-    ConfigSpace.
-    """
-    space = Space.parse(TEXTS[kind])
-    for configuration in space.configurations(200, seed=0):
-        theirs = ConfigSpace.Configuration(space.configspace, values=dict(configuration.values))
-        assert dict(theirs) == configuration.values
 
 
 def test_conditions_of_pcs() -> None:
@@ -134,6 +115,7 @@ def test_expressions(condition: str, holds: Any) -> None:
     assert all(is_active == holds(x, y) for (x, y), is_active in seen.items())
 
 
+CHAIN = "\n".join(f"p{n + 1} | p{n} in {{a}} && p0 in {{a}}" for n in range(29))
 # Files that cannot be used, and the line that is wrong (None: the file as a whole).
 BAD: list[tuple[str, int | None]] = [
     ("", None),
@@ -169,6 +151,7 @@ BAD: list[tuple[str, int | None]] = [
     ("a [1,5][1]i\nb {u}[u]\nb | a > 7", 3),
     ("a {x,y}[x]\nb {u,v}[u]\nb | a in {x}\na | b in {u}", 4),
     ("a {x,y}[x]\nb {u,v}[u]\n{a=x, b=u}", 3),
+    ("".join(f"p{n} {{a,b}}[a]\n" for n in range(30)) + CHAIN, 40),
     ('a "" c (x)\nb "-b" q (1, 2)', 2),
     ('a "" c (x)\nb "-b" i (1, a)', 2),
     ('a "" c,log (x)', 1),
@@ -198,6 +181,19 @@ def test_bad_files(tmp_path: Path, text: str, line: int | None) -> None:
     place = f"{path}: " if line is None else f"{path}: line {line}: "
     assert str(caught.value).startswith(place)
     assert "\n" not in str(caught.value)
+
+
+def test_values_that_cannot_be_compared() -> None:
+    """Drawing from a JSON space that compares text with numbers would end in a traceback."""
+    hyperparameters = [
+        {"type": "categorical", "name": "a", "choices": ["w", "x"]},
+        {"type": "categorical", "name": "b", "choices": ["y", 2], "default_value": "y"},
+    ]
+    forbiddens = [{"type": "RELATION_GT", "left": "a", "right": "b"}]
+    space = {"hyperparameters": hyperparameters, "conditions": [], "forbiddens": forbiddens}
+    text = json.dumps(space | {"python_module_version": "1.2.2", "format_version": 0.4})
+    with pytest.raises(InputError, match="compared"):
+        Space.parse(text).configurations(3, seed=0)
 
 
 def test_odd_files(tmp_path: Path) -> None:

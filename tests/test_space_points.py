@@ -26,10 +26,10 @@ SOLVERS = ("kissat", "clasp", "lkh", "satenstein")
 
 
 def space_called(name: str) -> Space:
-    """A space of every kind of parameter, or a solver's."""
-    if name == "mixed":
-        return Space.parse(MIXED)
-    return Space.parse((files("truecost.scenarios") / name / "space.pcs").read_text())
+    """A space of a solver, in some format, or with every kind of parameter."""
+    if name in SOLVERS:
+        return Space.parse((files("truecost.scenarios") / name / "space.pcs").read_text())
+    return Space.parse(TEXTS.get(name, MIXED))
 
 
 def near(
@@ -41,23 +41,24 @@ def near(
     return space.at(points[space.points.allowed(points)])
 
 
-@pytest.mark.parametrize("name", ["mixed", *SOLVERS])
+@pytest.mark.parametrize("name", ["mixed", *SOLVERS, *TEXTS])
 def test_a_point_is_its_configuration(name: str) -> None:
     """The model would learn from other configurations than were run, or propose some that are not
     in the space.
     """
     space, rng = space_called(name), np.random.default_rng(1)
     drawn = space.configurations(40, seed=2)
-    points = space.points.encode([each.values for each in drawn])
+    points = space.points.encode([one.values for one in drawn])
     assert space.at(points) == drawn
     moved = near(space, drawn, rng, spread=0.2, keep=0.6)
     assert len(moved) > 10
-    for configuration in moved:
+    for configuration in [*drawn, *moved]:
         assert space.allows(configuration)
         # Just the parameters that its own values make active, each with a value of the space.
         assert space.configuration(configuration.values) == configuration
         theirs = ConfigSpace.Configuration(space.configspace, values=dict(configuration.values))
         theirs.check_valid_configuration()
+        assert dict(theirs) == configuration.values
 
 
 @pytest.mark.parametrize("kind", TEXTS)

@@ -39,25 +39,19 @@ def test_hall_solves_its_transformation(x: list[float], delta: float) -> None:
         assert t + a * t**2 + a**2 * t**3 / 3 + b == pytest.approx(target, rel=1e-6, abs=1e-6)
 
 
-def test_hall_is_better_where_costs_are_skewed() -> None:
-    """Hall's interval would miss the mean of exponential costs as often as the t interval does."""
-    rng, sets = np.random.default_rng(1), 2000
+def test_skewed_and_normal_differences() -> None:
+    """Hall's interval would miss the mean of exponential costs as often as the t interval does, or
+    the grade be wrong on well-behaved differences significantly more often than δ.
+    """
+    rng, sets = np.random.default_rng(1), 1500
     rows = rng.exponential(1, (sets, 25))
     missed = []
     for interval in (t_interval, hall_interval):
         ends = np.array([interval(row) for row in rows])
         missed.append(int(((ends[:, 0] > 1) | (ends[:, 1] < 1)).sum()))
     assert missed[1] < 0.85 * missed[0]
-
-
-def test_normal_differences_err_as_often_as_they_say() -> None:
-    """On well-behaved differences the grade would be wrong significantly more often than δ."""
-    rng, sets = np.random.default_rng(2), 1500
     directions = [probably(row, discordant=None).direction for row in rng.normal(0, 1, (sets, 25))]
     assert binom.sf(sum(map(abs, directions)) - 1, sets, 0.05) > 1e-3
-    clear = probably(rng.normal(-1, 1, 50), discordant=10)
-    assert clear.direction == -1
-    assert clear.lower < clear.observed < clear.upper < 0
 
 
 def test_the_guard() -> None:
@@ -65,12 +59,12 @@ def test_the_guard() -> None:
     can.
     """
     x = np.random.default_rng(3).normal(-1, 1, 40)
-    for discordant, given_ in ((0, False), (GUARD - 1, False), (GUARD, True), (40 - GUARD, True),
+    for discordant, expected in ((0, False), (GUARD - 1, False), (GUARD, True), (40 - GUARD, True),
                               (41 - GUARD, False), (40, False), (None, True)):  # fmt: skip
         answer = probably(x, discordant=discordant)
-        assert (answer.reason == "") == given_
-        assert math.isnan(answer.lower) != given_
-        assert answer.direction == (-1 if given_ else 0)
+        assert (answer.reason == "") == expected
+        assert math.isnan(answer.lower) != expected
+        assert answer.direction == (-1 if expected else 0)
     assert "too few" in probably(x[: FEWEST - 1], discordant=None).reason
     assert not probably(x[:FEWEST], discordant=None).reason
     assert probably([], discordant=None).direction == 0

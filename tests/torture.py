@@ -1,4 +1,7 @@
-"""A target that does everything a supervisor must survive: `torture.py MODE [anything …]`."""
+"""A target that does everything a supervisor must survive: `torture.py MODE [anything …]`.
+
+Modes are the functions below, with hyphens.
+"""
 
 import ctypes
 import json
@@ -83,11 +86,6 @@ def burns() -> None:
     burn(0.2)
 
 
-def ignores_sigterm() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    burn()
-
-
 def ignores_signals() -> None:
     for number in ALL_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -106,12 +104,6 @@ def daemon_stays() -> None:
 
 def daemon_holds_outputs() -> None:
     daemon(stay, close=False)
-    answer(3)
-
-
-def daemons() -> None:
-    for _ in range(20):
-        daemon(stay)
     answer(3)
 
 
@@ -230,11 +222,6 @@ def segfaults() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def aborts() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, resource.getrlimit(resource.RLIMIT_CORE))
-    os.abort()
-
-
 def exits() -> None:
     answer(3)
     sys.exit(3)
@@ -243,12 +230,6 @@ def exits() -> None:
 def odd_name() -> None:
     with open("/proc/self/comm", "w") as file:
         file.write("a) Z 1 (b")
-    burn()
-
-
-def renamed() -> None:
-    ctypes.CDLL(None).prctl(15, b"sh", 0, 0, 0)
-    os.nice(19)
     burn()
 
 
@@ -315,15 +296,6 @@ def no_newline() -> None:
     os.write(1, b'Result of this algorithm run: {"status": "SUCCESS", "runtime": 0.1, "value": 9}')
 
 
-def half_an_answer() -> None:
-    os.write(1, b'Result of this algorithm run: {"status": "SUCC')
-    os._exit(1)
-
-
-def nonsense() -> None:
-    print("\x00\xff all is well \n" * 3)
-
-
 def closes_outputs() -> None:
     answer(2)
     close_all()
@@ -367,12 +339,6 @@ def blocks_in_a_fifo() -> None:
     os.mkfifo(path)
     print("ready", flush=True)
     os.close(os.open(path, os.O_RDONLY))
-
-
-def threads() -> None:
-    for _ in range(30):
-        threading.Thread(target=stay, daemon=True).start()
-    sleep()
 
 
 def first_thread_ends() -> None:
@@ -431,27 +397,11 @@ def removes_its_folder() -> None:
     answer(1)
 
 
-MODES: dict[str, Callable[[], object]] = {
-    "prints-3GB": lambda: prints(3000, 1),
-    "prints-1GB-of-errors": lambda: prints(1000, 2),
-    "sleeps": sleep,
-    **{
-        work.__name__.replace("_", "-"): work
-        for work in (
-            fine, burns, ignores_sigterm, ignores_signals, daemon_burns, daemon_stays,
-            daemon_holds_outputs, daemons, daemon_loses_its_environment, children_burn_on, chain,
-            forks_without_end, storm, zombies, leaves_a_zombie, subreaper, new_namespace,
-            becomes_somebody_else, stops_itself, stopped_children, kills_everybody,
-            kills_its_parent, stops_its_parent, segfaults, aborts, exits, odd_name, renamed,
-            allocates, children_allocate, grandchild_allocates, shared_mapping,
-            scratch_in_memory, prints_without_end, one_long_line, no_newline, half_an_answer,
-            nonsense, closes_outputs, closes_outputs_forever, closes_everything, reads_its_input,
-            exhausts_files, exhausts_pipes, blocks_in_a_fifo, threads, first_thread_ends,
-            burns_in_grandchild, burns_in_children, ignores_sigchld, scratch, deep_folders,
-            removes_its_folder,
-        )
-    },
-}  # fmt: skip
-
 if __name__ == "__main__":
-    MODES[sys.argv[1]]()
+    mode = sys.argv[1]
+    if mode == "prints-3GB":
+        prints(3000, 1)
+    elif mode == "prints-1GB-of-errors":
+        prints(1000, 2)
+    else:
+        globals()[mode.replace("-", "_")]()

@@ -54,68 +54,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truecost.api import (
-        audit,
-        compare,
-        configure,
-        gather,
-        import_runs,
-        plan,
-        report,
-        reproduce,
-        validate,
-    )
+    from truecost.api import audit, compare, import_runs, plan, report, validate
+    from truecost.campaigns.configure import configure
+    from truecost.campaigns.gather import gather
     from truecost.errors import InputError, TruecostError
     from truecost.examples import load_example
     from truecost.journal.journal import Journal
     from truecost.judge.assessment import Assessment
     from truecost.judge.question import Question
-    from truecost.matrix import CostMatrix
-    from truecost.matrix.log import Log
-    from truecost.matrix.reading import Reading
+    from truecost.matrix import CostMatrix, Log, Reading
+    from truecost.paper.reproduce import reproduce
     from truecost.running.scenario import Scenario
     from truecost.runs import Outcome, Status
     from truecost.show import figures
     from truecost.stats import allocation, betting, bounds, variance
 
     __version__: str
-
-# Where public names live; a module that is public itself has no name behind it.
-_HOMES = {
-    **dict.fromkeys(
-        (
-            "audit",
-            "compare",
-            "configure",
-            "gather",
-            "import_runs",
-            "plan",
-            "report",
-            "reproduce",
-            "validate",
-        ),
-        "api",
-    ),
-    "Assessment": "judge.assessment",
-    "CostMatrix": "matrix",
-    "InputError": "errors",
-    "Journal": "journal.journal",
-    "Log": "matrix.log",
-    "Outcome": "runs",
-    "Question": "judge.question",
-    "Reading": "matrix.reading",
-    "Scenario": "running.scenario",
-    "Status": "runs",
-    "TruecostError": "errors",
-    "load_example": "examples",
-}
-_MODULES = {
-    "allocation": "stats.allocation",
-    "betting": "stats.betting",
-    "bounds": "stats.bounds",
-    "figures": "show.figures",
-    "variance": "stats.variance",
-}
 
 __all__ = [
     "Assessment",
@@ -145,6 +99,29 @@ __all__ = [
     "validate",
     "variance",
 ]
+# Where public names live; the rest are functions of `api`.
+_HOMES = {
+    "Assessment": "judge.assessment",
+    "CostMatrix": "matrix",
+    "InputError": "errors",
+    "Journal": "journal.journal",
+    "Log": "matrix",
+    "Outcome": "runs",
+    "Question": "judge.question",
+    "Reading": "matrix",
+    "Scenario": "running.scenario",
+    "Status": "runs",
+    "TruecostError": "errors",
+    "allocation": "stats",
+    "betting": "stats",
+    "bounds": "stats",
+    "configure": "campaigns.configure",
+    "figures": "show",
+    "gather": "campaigns.gather",
+    "load_example": "examples",
+    "reproduce": "paper.reproduce",
+    "variance": "stats",
+}
 
 
 if not TYPE_CHECKING:  # otherwise a misspelt name would pass the type checker
@@ -154,12 +131,10 @@ if not TYPE_CHECKING:  # otherwise a misspelt name would pass the type checker
             from importlib.metadata import version
 
             return version("truecost")
-        if name in _MODULES:
-            value = import_module(f"truecost.{_MODULES[name]}")
-        elif name in _HOMES:
-            value = getattr(import_module(f"truecost.{_HOMES[name]}"), name)
-        else:
+        if name not in __all__:
             raise AttributeError(f"module 'truecost' has no attribute {name!r}")
+        home = import_module(f"truecost.{_HOMES.get(name, 'api')}")
+        value = getattr(home, name, None) or import_module(f"{home.__name__}.{name}")
         globals()[name] = value
         return value
 

@@ -5,22 +5,22 @@ the fields of `truecost.Reading` and `truecost.Question` say what there is.
 """
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from truecost.errors import InputError, did_you_mean
+from truecost.errors import InputError, check_share, did_you_mean
 from truecost.judge.assessment import Assessment
 from truecost.judge.question import Basis, Question
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 
 if TYPE_CHECKING:
-    from truecost.campaigns.results import Configured, Gathered, Validated
-    from truecost.paper.reproduce import Reproduction
+    from truecost.campaigns.results import Validated
     from truecost.planning import Plan
 
 PathLike = str | os.PathLike[str]
+Record = TypeVar("Record", Reading, Question)
 
 
 def import_runs(runs: Any, reading: Reading | None = None, **options: Any) -> Log:
@@ -41,35 +41,29 @@ def import_runs(runs: Any, reading: Reading | None = None, **options: Any) -> Lo
     """
     from truecost import importers
 
-    if reading is not None and options:
-        raise InputError("Give a `reading` or its fields as keywords, not both.")
-    return importers.import_runs(runs, Reading(**_known(options, Reading)) if options else reading)
+    return importers.import_runs(runs, _record(Reading, reading, options))
 
 
-def audit(runs: Any, **options: Any) -> Assessment:
+def audit(
+    runs: Any, *, reading: Reading | None = None, question: Question | None = None, **options: Any
+) -> Assessment:
     """Is the winner better than the default on new instances, by how much, and how sure is that?
 
     Parameters
     ----------
     runs
         As in `import_runs`.
-    options
-        Fields of `Reading` and `Question` as keywords.
+    reading, question, options
+        How to read the runs and what to ask: the records, or their fields as keywords.
 
     Examples
     --------
     >>> tc.audit("kissat").grade
     'probably better'
     """
-    log, question = _asked(runs, options)
-    return assess(log, question)
+    from truecost.judge.assess import assess
 
-
-def assess(log: Log, question: Question) -> Assessment:
-    """Judge a log that is read already."""
-    from truecost.judge.assess import assess as judged
-
-    return judged(log, question)
+    return assess(*_read(runs, reading, question, options))
 
 
 def report(
@@ -77,6 +71,7 @@ def report(
     path: PathLike | None = None,
     *,
     title: str | None = None,
+    reading: Reading | None = None,
     question: Question | None = None,
     **options: Any,
 ) -> Assessment:
@@ -90,7 +85,7 @@ def report(
         The file; what was there stays until the new one is complete.
     title
         The title of the page.
-    question, options
+    reading, question, options
         As in `audit`.
 
     Examples
@@ -103,10 +98,8 @@ def report(
 
     if isinstance(runs, Assessment):
         assessment = runs
-    elif question is not None:
-        assessment = assess(import_runs(runs, **options), question)
     else:
-        assessment = audit(runs, **options)
+        assessment = audit(runs, reading=reading, question=question, **options)
     text = page(assessment, title=title)
     if path is not None:
         with whole_file(Path(path)) as file:
@@ -130,37 +123,36 @@ class Comparison:
     assessment: Assessment
 
     @property
-    def exit_code(self) -> int:
-        """What the command line returns."""
-        if self.assessment.question.margin is not None:
-            return int(not self.assessment.margin_kept)
-        same = self.assessment.same
-        loses = same is not None and same.wins is not None and same.wins.grade == "worse"
-        return int(self.assessment.grade in ("worse", "probably worse") or loses)
-
-    @property
     def reason(self) -> str:
         """Why the exit code is 1; empty where it is 0."""
-        if not self.exit_code:
-            return ""
-        if self.assessment.question.margin is not None:
-            return "Exit code 1: it is not proven that NEW keeps to the margin."
-        if self.assessment.grade in ("worse", "probably worse"):
-            return f"Exit code 1: NEW is {self.assessment.grade} on average."
-        return "Exit code 1: NEW is proven to lose more runs than it wins."
+        assessment, wins = self.assessment, self.assessment.statement("wins")
+        if assessment.question.margin is not None:
+            kept = assessment.margin_kept
+            return "" if kept else "Exit code 1: it is not proven that NEW keeps to the margin."
+        if assessment.grade in ("worse", "probably worse"):
+            return f"Exit code 1: NEW is {assessment.grade} on average."
+        if wins is not None and wins.grade == "worse":
+            return "Exit code 1: NEW is proven to lose more runs than it wins."
+        return ""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line returns."""
+        return int(bool(self.reason))
 
     def summary(self) -> str:
         """The verdict as text."""
-        return self.assessment.summary()
+        from truecost.show.terminal import screen
+
+        return screen(self.assessment, ("NEW", "OLD"), steps=())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        from truecost.show import verdict
+        from truecost.show.verdict import to_dict
 
-        said = verdict.to_dict(self.assessment, ("NEW", "OLD"))
         return {
             **self.assessment.to_dict(),
-            "verdict": said,
+            "verdict": to_dict(self.assessment, ("NEW", "OLD")),
             "exit_code": self.exit_code,
             "reason": self.reason,
         }
@@ -197,8 +189,10 @@ def compare(
     >>> tc.compare("kissat:default", "kissat:0fa88eb8a1").exit_code
     0
     """
+    from truecost.judge.assess import assess
     from truecost.matrix.pairing import pair_logs
 
+    check_share(delta)
     sources, names = zip(*(_named(runs) for runs in (old, new)), strict=True)
     logs = [import_runs(source, reading, **options) for source in sources]
     log = pair_logs(logs[0], logs[1], names, common=common)
@@ -223,61 +217,40 @@ def _named(runs: Any) -> tuple[Any, str | None]:
     return text, None
 
 
-def plan(runs: Any, **options: Any) -> "Plan":
+def plan(
+    runs: Any,
+    *,
+    error: float | None = None,
+    budget: int | None = None,
+    instances: int | None = None,
+    reading: Reading | None = None,
+    question: Question | None = None,
+    **options: Any,
+) -> "Plan":
     """How many instances and runs are needed.
 
     Parameters
     ----------
     runs
         As in `import_runs`.
-    options
-        `error` or `budget` as in `truecost plan`, and the fields of `Reading` and `Question`.
+    error, budget, instances
+        The standard error to reach, or how many runs can be made; how many instances exist.
+    reading, question, options
+        As in `audit`.
     """
     from truecost import planning
 
-    sizes = {
-        name: options.pop(name) for name in ("error", "budget", "instances") if name in options
-    }
-    log, question = _asked(runs, options)
-    return planning.plan(log, question, **sizes)
-
-
-def reproduce(runs: Any, folder: PathLike, **options: Any) -> "Reproduction":
-    """Repeat the experiments of the paper on a matrix of runs.
-
-    Parameters
-    ----------
-    runs
-        As in `import_runs`.
-    folder
-        Where the report and its figures are written.
-    options
-        `splits`, `only`, `seed`, `workers` and `progress`, as in `truecost reproduce`.
-    """
-    from truecost.paper.reproduce import reproduce as reproduced
-
-    log = import_runs(runs)
-    return reproduced(log, Path(folder), **options)
-
-
-def gather(scenario: Any, journal: PathLike, **options: Any) -> "Gathered":
-    """Run configurations on instances; see `truecost.campaigns.gather.gather`."""
-    from truecost.campaigns.gather import gather as gathered
-
-    return gathered(scenario, journal, **options)
-
-
-def configure(scenario: Any, journal: PathLike | None = None, **options: Any) -> "Configured":
-    """Search for a better configuration and test it; see
-    `truecost.campaigns.configure.configure`.
-    """
-    from truecost.campaigns.configure import configure as configured
-
-    return configured(scenario, journal, **options)
+    log, asked = _read(runs, reading, question, options)
+    return planning.plan(log, asked, error=error, budget=budget, instances=instances)
 
 
 def validate(
-    runs: Any, scenario: Any = None, journal: PathLike | None = None, **options: Any
+    runs: Any,
+    scenario: Any = None,
+    journal: PathLike | None = None,
+    *,
+    reading: Reading | None = None,
+    **options: Any,
 ) -> "Validated":
     """Run winner and default on new instances until decided; see
     `truecost.campaigns.validate.validate`. `runs` as in `import_runs`, or several of them.
@@ -287,28 +260,32 @@ def validate(
 
     def source(one: Any) -> Any:
         path = isinstance(one, str | os.PathLike)
-        return import_runs(one) if path and not is_journal(one) else one
+        return import_runs(one, reading) if path and not is_journal(one) else one
 
     several = isinstance(runs, list | tuple)
     sources = [source(one) for one in runs] if several else source(runs)
     return validated(sources, scenario, journal, **options)
 
 
-def _asked(runs: Any, options: dict[str, Any]) -> tuple[Log, Question]:
-    """A log and a question from keywords of both."""
-    asking = {item.name for item in fields(Question)}
-    reading = {name: value for name, value in options.items() if name not in asking}
-    _known(options, Reading, Question)
-    question = Question(**{name: value for name, value in options.items() if name in asking})
-    if isinstance(runs, Log) and set(reading) == {"default"}:
-        return replace(runs, default=reading["default"]), question
-    return import_runs(runs, **reading), question
+def _read(
+    runs: Any, reading: Reading | None, question: Question | None, options: dict[str, Any]
+) -> tuple[Log, Question]:
+    """A log and a question from records, or from keywords of both."""
+    asking = {entry.name for entry in fields(Question)}
+    about = {name: value for name, value in options.items() if name in asking}
+    how = {name: value for name, value in options.items() if name not in asking}
+    return import_runs(runs, reading, **how), _record(Question, question, about)
 
 
-def _known(options: dict[str, Any], *records: type) -> dict[str, Any]:
-    """The options; one that is no field of these records is refused."""
-    names = [item.name for record in records for item in fields(record)]
+def _record(kind: type[Record], record: Record | None, options: dict[str, Any]) -> Record:
+    """The record, or one with these fields; a keyword that is no field is refused."""
+    if record is not None and options:
+        raise InputError(
+            f"Give `{kind.__name__.lower()}` or its fields as keywords, not both: "
+            f"{', '.join(options)}."
+        )
+    names = [entry.name for entry in fields(Reading)] + [entry.name for entry in fields(Question)]
     for name in options:
-        if name not in names:
-            raise InputError(f"There is no option `{name}`{did_you_mean(name, names)}")
-    return options
+        if name not in {entry.name for entry in fields(kind)}:
+            raise InputError(f"There is no option `{name}`.{did_you_mean(name, names)}")
+    return kind(**options) if record is None else record

@@ -16,41 +16,32 @@ from truecost.arrays import FloatArray
 from truecost.errors import InputError, counted
 from truecost.judge.assess import winner_of
 from truecost.judge.assessment import plain
-from truecost.judge.costs import costs_of
+from truecost.judge.costs import Costs, costs_of
+from truecost.judge.evidence import Evidence, gather_evidence, unit_of
 from truecost.judge.question import Question
 from truecost.judge.statements import pair_of
 from truecost.matrix import CostMatrix, Log
+from truecost.matrix.instances import named_once
+from truecost.matrix.log import Sampled
 from truecost.stats import quantities
 from truecost.stats.allocation import even_sizes
+from truecost.stats.betting import proving_samples
 from truecost.stats.ladder import START, has_ladder
 from truecost.stats.quantities import Numbers
-from truecost.stats.random import Rng, generator
-from truecost.stats.simulation import proving_rows
 from truecost.stats.variance import variance_components
 
 # The share of simulated samples in which the difference must be proven, and how many there are.
 POWER, DRAWS = 0.8, 200
-MOST = 5_000
+MOST, MOST_RUNS = 5_000, 1e15
 # Random halves of a list, and true differences of a tuned log, as shares of the default's cost.
 HALVES, ASSUMED = 20, (0.05, 0.1, 0.2)
-# Runs per instance of which the sizes are shown side by side.
-ROUNDS = (1, 2, 5, 10)
 
-
-class _Paired(NamedTuple):
-    """What decides as numbers, at a penalty, and the default's mean cost at it."""
-
-    numbers: Numbers
-    penalty: float | None = None
-    cost: float = math.nan
-
-
-Pilot = Literal["test runs", "fixed before", "random halves", "none"]
+Pilot = Literal["test", "fixed before", "list", "none"]
 PILOTS: dict[Pilot, str] = {
-    "test runs": "The forecast uses test runs on {}.",
+    "test": "The forecast uses test runs on {}.",
     "fixed before": "The forecast uses runs of configurations that were fixed before.",
-    "random halves": "The forecast uses only runs that did not choose the winner.",
-    "none": "All these runs helped to choose the winner, so the forecast is optimistic.",
+    "list": "The forecast uses only runs that did not choose the winner.",
+    "none": "These runs may have chosen the winner, so its advantage is assumed.",
 }
 
 
@@ -68,6 +59,18 @@ class Need:
     assumed: float | None
     units: float | None
 
+    def __str__(self) -> str:
+        few = self.units is not None and self.units <= MOST
+        number = f"about {self.units:,}" if few else f"more than {MOST:,}"
+        number = "not to be expected" if self.units is None else number
+        penalty = "" if self.penalty is None else f" with PAR{self.penalty:g}"
+        if self.assumed is not None:
+            return f"  {number}{penalty}, if it truly costs {100 * self.assumed:g} % less"
+        names = {"wins": "share of runs won", "margin": "distance to the margin"}
+        difference = f"{self.difference:.3g}".replace("-", "−")
+        quantity = names.get(self.quantity, self.quantity)
+        return f"  {number}{penalty}, if the true {quantity} is {difference}, as seen"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
@@ -77,6 +80,10 @@ class Size:
     runs: int
     standard_error: float
 
+    def __str__(self) -> str:
+        runs, instances = counted(self.runs, "run"), counted(self.instances, "instance")
+        return f"{self.standard_error:.3g} with {runs} on {instances}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -85,36 +92,36 @@ class Plan:
     Attributes
     ----------
     pilot, units
-        Which runs the forecast rests on, and how many units ("instance", "family" or "run") they
-        have.
+        The basis of the runs that the forecast uses, and how many units they have.
     within, across
         Variance components of the winner's runs; negative estimates count as 0. NaN `within`: only
         their sum is known, and counts as `across`.
     now
         The standard error of the winner's cost as it is.
-    sizes
-        What reaches `error`, or what `budget` buys, with 1, 2, 5 and 10 runs per instance; of these
-        `best` has the fewest runs, or the least error.
+    best
+        The fewest runs that reach `error`, or the least error that `budget` runs come to.
     """
 
     winner: str
     default: str | None
     pilot: Pilot
     units: int
-    unit: str
+    sampled: Sampled
     needs: tuple[Need, ...]
     delta: float
     within: float
     across: float
     now: Size
-    error: float | None = None
-    budget: int | None = None
-    sizes: tuple[Size, ...] = ()
-    best: Size | None = None
+    error: float | None
+    budget: int | None
+    best: Size | None
 
     def summary(self) -> str:
         """The answer in a few lines."""
-        return "\n".join([*self._needed(), *self._sizes()])
+        lines = [*self._needed(), f"Standard error of the winner's mean cost now: {self.now}."]
+        if self.best is not None:
+            lines.append(f"Best plan: standard error {self.best}.")
+        return "\n".join(lines)
 
     def _needed(self) -> list[str]:
         if self.default is None:
@@ -123,46 +130,19 @@ class Plan:
             return ["No configuration looks better than the default."]
         if not self.needs:
             return [
-                "No forecast: it needs runs of winner and default on the same instances, and the "
-                "range of costs (--low and --high, or --cutoff)."
+                "No forecast: it needs runs of winner and default on the same instances that did "
+                "not choose the winner, and the range of costs (--low and --high, or --cutoff)."
             ]
-        units = counted(2, self.unit).removeprefix("2 ")
+        unit = "run" if self.sampled == "seed" else self.sampled
+        units = counted(2, unit).removeprefix("2 ")
         sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
         margin = any(need.quantity == "margin" for need in self.needs)
         claim = "within the margin" if margin else "better than the default"
-        lines = [f"New {units} needed to prove the winner {claim} ({sure}):"]
-        for need in self.needs:
-            which = "" if need.penalty is None else f" with PAR{need.penalty:g}"
-            names = {"wins": "share of runs won", "margin": "distance to the margin"}
-            what = names.get(need.quantity, need.quantity)
-            case = f"if the true {what} is {need.difference:.3g}, as seen".replace("-", "−")
-            if need.assumed is not None:
-                case = f"if it truly costs {100 * need.assumed:g} % less"
-            enough = "not to be expected"
-            if need.units is not None:
-                few = need.units <= MOST
-                enough = f"about {need.units:,}" if few else f"more than {MOST:,}"
-            lines.append(f"  {enough}{which}, {case}")
-        return [*lines, PILOTS[self.pilot].format(counted(self.units, self.unit))]
-
-    def _sizes(self) -> list[str]:
-        now = self.now
-        lines = [
-            f"Standard error of the winner's mean cost now: {now.standard_error:.3g} "
-            f"({counted(now.runs, 'run')} on {counted(now.instances, 'instance')})."
+        return [
+            f"New {units} needed to prove the winner {claim} ({sure}):",
+            *map(str, self.needs),
+            PILOTS[self.pilot].format(counted(self.units, unit)),
         ]
-        if self.error is not None:
-            lines.append(f"For a standard error of {self.error:g}:")
-        elif self.budget is not None:
-            lines.append(f"With {counted(self.budget, 'run')}:")
-        for size in self.sizes:
-            each = size.runs / size.instances
-            mark = "  (best)" if size == self.best else ""
-            lines.append(
-                f"  {counted(size.instances, 'instance')} × {each:.3g} = "
-                f"{counted(size.runs, 'run')}: standard error {size.standard_error:.3g}{mark}"
-            )
-        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; numbers that are not finite are None."""
@@ -194,161 +174,149 @@ def plan(
     question = Question() if question is None else question
     if error is not None and budget is not None:
         raise InputError("An error and a budget are two questions. Give one of them.")
-    if error is not None and not 0 < error < math.inf:
-        raise InputError(f"The error is {error:g}. Give a number above 0.")
-    if budget is not None and budget < 1:
-        raise InputError(f"The budget is {budget}. Give at least 1 run.")
-    if instances is not None and instances < 1:
-        raise InputError(f"There are {instances} instances. Give at least 1.")
-    tables = [log.runs, *([] if log.test is None else [log.test])]
-    if all(len(table.instances) == 1 for table in tables):
-        # Seeds are the units, and no run is on another instance.
-        question, instances = replace(question, sampled="seed"), 1
-    elif question.sampled == "seed":
-        raise InputError("Seeds are units for a single instance only. Leave out --sampled.")
-    winner = winner_of(log, question, costs_of(log.runs, _families(log.runs, question)))
-    tested = () if log.test is None else log.test.configurations
-    default = log.default if log.default in (*log.runs.configurations, *tested) else None
-    pilot, pairs = _pilot(log, question, winner, default)
-    table = log.runs if winner in log.runs.configurations or log.test is None else log.test
-    within, across, now = _noise(table.select(configurations=[winner]))
-    result = Plan(
+    for name, value in (("error", error), ("budget", budget), ("instances", instances)):
+        if value is not None and not 0 < value < math.inf:
+            raise InputError(f"{name} is {value:g}. Give a number above 0.")
+    log = named_once(log)
+    plans = [(log.runs, log.plan), *([] if log.test is None else [(log.test, log.test_plan)])]
+    tables = [table for table, _ in plans]
+    sampled = unit_of(*max(plans, key=lambda pair: len(pair[0].instances)), question)
+    winner = winner_of(log, question, _ranked(log.runs, sampled))
+    known = {name for table in tables for name in table.configurations}
+    default = log.default if log.default in known else None
+    pilot, comparisons = _forecast(log, question, sampled, winner, default)
+    row = next(table for table in tables if winner in table.configurations)
+    within, across, now = _noise(row.select(configurations=[winner]))
+    if math.isnan(now.standard_error) and (error is not None or budget is not None):
+        raise InputError(f"{winner} has too few runs to know their noise. Make more.")
+    limit = 1 if sampled == "seed" else instances  # no run is on another instance
+    return Plan(
         winner=winner,
         default=default,
         pilot=pilot,
-        units=max((pair.numbers.values.size for pair in pairs), default=0),
-        unit={"family": "family", "seed": "run"}.get(question.sampled or "", "instance"),
-        needs=tuple(need for pair in pairs for need in _needs(pair, pilot, question)),
+        units=max((one.numbers.values.size for one in comparisons), default=0),
+        sampled=sampled,
+        needs=tuple(need for one in comparisons for need in _needs(one, pilot, question)),
         delta=question.delta,
         within=within,
         across=across,
         now=now,
+        error=error,
+        budget=budget,
+        best=_best_size(error, budget, float(np.nan_to_num(within)), across, limit),
     )
-    if error is None and budget is None:
-        return result
-    if math.isnan(now.standard_error):
-        raise InputError(f"{winner} has too few runs to know their noise. Make more.")
-    # With single runs the two cannot be told apart: all variance counts as across, which is safe.
-    known = (0.0 if math.isnan(within) else within, across)
-    if error is not None:
-        sizes, best = _for_error(error, *known, instances)
-    else:
-        sizes, best = _for_budget(budget or 1, *known, instances)
-    return replace(result, error=error, budget=budget, sizes=sizes, best=best)
+
+
+def _ranked(runs: CostMatrix, sampled: Sampled) -> Costs:
+    return costs_of(runs, runs.families if sampled == "family" else None)
 
 
 # ---- what would prove it -------------------------------------------------------------------------
 
 
-def _pilot(
-    log: Log, question: Question, winner: str, default: str | None
-) -> tuple[Pilot, list[_Paired]]:
-    """What decides, at each penalty, from runs that did not choose the winner where there are."""
+class _Comparison(NamedTuple):
+    """What decides as numbers, at a penalty, and the default's mean cost at it."""
+
+    numbers: Numbers
+    penalty: float | None = None
+    cost: float = math.nan
+
+
+def _forecast(
+    log: Log, question: Question, sampled: Sampled, winner: str, default: str | None
+) -> tuple[Pilot, list[_Comparison]]:
+    """What decides, from runs that did not choose the winner where there are any."""
     if default is None or winner == default:
         return "none", []
-    test = log.test
-    if test is not None and {winner, default} <= set(test.configurations):
-        return "test runs", _pairs(test, question, winner, default)
-    if not {winner, default} <= set(log.runs.configurations):
-        return "none", []
-    if question.basis == "fixed before":
-        return "fixed before", _pairs(log.runs, question, winner, default)
-    if log.adaptive or question.configuration is not None:
-        return "none", _pairs(log.runs, question, winner, default)
-    rng = np.random.default_rng(question.seed)
-    parts = [_held_out(log.runs, question, default, rng) for _ in range(HALVES)]
-    parts = [part for part in parts if part]
-    pooled = []
-    for column in zip(*parts, strict=True):
-        values = np.concatenate([pair.numbers.values for pair in column])
-        pooled.append(column[0]._replace(numbers=replace(column[0].numbers, values=values)))
-    return "random halves", pooled
+    evidence = gather_evidence(log, question, winner, default)
+    if isinstance(evidence, Evidence) and default in evidence.runs.configurations:
+        if evidence.basis != "list":
+            return evidence.basis, _comparisons(evidence.runs, question, sampled, winner, default)
+        if question.configuration is None:
+            return "list", _held_out(evidence.runs, question, sampled, default)
+    for table in (log.runs, log.test):
+        if table is not None and {winner, default} <= set(table.configurations):
+            return "none", _comparisons(table, question, sampled, winner, default)
+    return "none", []
 
 
 def _held_out(
-    runs: CostMatrix, question: Question, default: str, rng: np.random.Generator
-) -> list[_Paired]:
-    """One half of the units chooses whom the other half compares with the default."""
-    families = _families(runs, question)
-    labels = np.array(runs.instances if families is None else families)
-    units = np.unique(labels)
-    if units.size < 2:
-        return []
-    choosing = np.isin(labels, rng.permutation(units)[: units.size // 2])
-    names = np.array(runs.instances)
-    half = runs.select(instances=names[choosing].tolist())
-    ranked = [
-        runs.configurations[place] for place in costs_of(half, _families(half, question)).order
-    ]
-    chosen = next(name for name in ranked if name != default)
-    return _pairs(runs.select(instances=names[~choosing].tolist()), question, chosen, default)
+    runs: CostMatrix, question: Question, sampled: Sampled, default: str
+) -> list[_Comparison]:
+    """Halves of the units choose whom the other halves compare with the default; all pooled."""
+    families = runs.families if sampled == "family" else None
+    labels, names = np.array(families or runs.instances), np.array(runs.instances)
+    units, rng = np.unique(labels), np.random.default_rng(question.seed)
+    halves = []
+    for _ in range(HALVES if units.size > 1 else 0):
+        choosing = np.isin(labels, rng.permutation(units)[: units.size // 2])
+        half = runs.select(instances=names[choosing].tolist())
+        ranked = [runs.configurations[place] for place in _ranked(half, sampled).order]
+        chosen = next(name for name in ranked if name != default)
+        rest = runs.select(instances=names[~choosing].tolist())
+        halves.append(_comparisons(rest, question, sampled, chosen, default))
+    pooled = []
+    for parts in zip(*filter(None, halves), strict=True):
+        values = np.concatenate([part.numbers.values for part in parts])
+        pooled.append(parts[0]._replace(numbers=replace(parts[0].numbers, values=values)))
+    return pooled
 
 
-def _families(runs: CostMatrix, question: Question) -> tuple[str, ...] | None:
-    if question.sampled != "family":
-        return None
-    if runs.families is None:
-        raise InputError("Instances have no families. Give them with --families.")
-    return runs.families
-
-
-def _pairs(runs: CostMatrix, question: Question, winner: str, default: str) -> list[_Paired]:
+def _comparisons(
+    runs: CostMatrix, question: Question, sampled: Sampled, winner: str, default: str
+) -> list[_Comparison]:
     """What decides, on the instances that both have; nothing without any."""
-    _families(runs, question)
-    pair = pair_of(runs, winner, default, question.sampled or "instance")
+    pair = pair_of(runs, winner, default, sampled)
     if pair is None or not (pair.bounded or question.primary == "wins"):
         return []
-    both = pair.ours, pair.theirs, pair.scale
-    made: list[_Paired] = []
+    sides = pair.ours, pair.theirs, pair.scale
     if question.primary == "wins":
-        made.append(_Paired(quantities.wins(*both)))
+        made = [_Comparison(quantities.wins(*sides))]
     elif question.margin_share is not None:
-        made.append(_Paired(quantities.margin(*both, question.margin_share)))
+        made = [_Comparison(quantities.margin(*sides, question.margin_share))]
     else:
-        for penalty in [START, runs.par] if has_ladder(pair.scale) else [None]:
-            cost = quantities.mean(pair.theirs, pair.scale, penalty).observed
-            made.append(_Paired(quantities.difference(*both, penalty), penalty, cost))
+        made = [
+            _Comparison(
+                quantities.difference(*sides, penalty),
+                penalty,
+                quantities.mean(pair.theirs, pair.scale, penalty).observed,
+            )
+            for penalty in ([START, runs.par] if has_ladder(pair.scale) else [None])
+        ]
     if pair.families is None:
         return made
     return [one._replace(numbers=one.numbers.by_family(pair.families)) for one in made]
 
 
-def _needs(pair: _Paired, pilot: Pilot, question: Question) -> list[Need]:
-    numbers, penalty, cost = pair
-    values, above = numbers.values, numbers.deciding_number
-    assert above is not None  # noqa: S101 - comparisons have one
+def _needs(comparison: _Comparison, pilot: Pilot, question: Question) -> list[Need]:
+    numbers, penalty, cost = comparison
+    values, above = numbers.values, numbers.deciding_number or 0.0
     if numbers.quantity == "difference":  # winner − default: small is good
         values, above = 1 - values, 1 - above
 
-    def need(values: FloatArray, difference: float, assumed: float | None) -> Need:
-        return Need(
+    cases: list[tuple[float | None, float, FloatArray]] = [(None, numbers.observed, values)]
+    if pilot == "none":
+        # The spread of the differences seen, moved to the one assumed.
+        moved, width = values - values.mean() + above, numbers.high - numbers.low
+        cases = [
+            (share, -share * cost, np.clip(moved + share * cost / width, 0, 1))
+            for share in (ASSUMED if numbers.quantity == "difference" else ())
+        ]
+    how: dict[str, Any] = {"balanced": numbers.balanced, "seed": question.seed}
+    return [
+        Need(
             quantity=numbers.quantity,
             penalty=penalty,
             difference=difference,
             assumed=assumed,
-            units=instances_needed(
-                values, above, question.delta, balanced=numbers.balanced, rng=question.seed
-            ),
+            units=units_needed(values, above, question.delta, **how),
         )
-
-    if pilot != "none":
-        return [need(values, numbers.observed, None)]
-    if numbers.quantity != "difference":
-        return []
-    # The spread of the differences seen, moved to the one assumed.
-    moved, width = values - values.mean() + above, numbers.high - numbers.low
-    return [
-        need(np.clip(moved + share * cost / width, 0, 1), -share * cost, share) for share in ASSUMED
+        for assumed, difference, values in cases
     ]
 
 
-def instances_needed(
-    values: FloatArray,
-    above: float,
-    delta: float = 0.05,
-    *,
-    balanced: bool = False,
-    rng: Rng = 0,
+def units_needed(
+    values: FloatArray, above: float, delta: float = 0.05, *, balanced: bool = False, seed: int = 0
 ) -> float | None:
     """How many units drawn from a pilot prove a mean above a value with power `POWER`, to 10 %;
     infinite where `MOST` do not, None where the pilot's mean is not above it.
@@ -359,11 +327,11 @@ def instances_needed(
         return None
     if above <= 0:  # a margin that costs in this range cannot miss
         return 1
-    seed = int(generator(rng).integers(2**62))
+    draws = int(np.random.default_rng(seed).integers(2**62))
 
     def enough(n: int) -> bool:
-        rows = np.random.default_rng(seed).choice(values, (DRAWS, n))
-        return bool(proving_rows(rows, above, delta, balanced=balanced).mean() >= POWER)
+        samples = np.random.default_rng(draws).choice(values, (DRAWS, n))
+        return bool(proving_samples(samples, above, delta, balanced=balanced).mean() >= POWER)
 
     few, many = 0, 8
     while not enough(many):
@@ -382,62 +350,55 @@ def instances_needed(
 def _noise(row: CostMatrix) -> tuple[float, float, Size]:
     """within, across and the present size of the runs of one configuration."""
     counts = row.counts()[0]
-    used = counts[counts > 0]
+    used, single = counts[counts > 0], len(row.instances) == 1
     if not used.size:
-        raise InputError(
-            f"{row.configurations[0]} has no runs. Name a configuration that has some."
-        )
-    found = variance_components(row)
+        name = row.configurations[0]
+        raise InputError(f"{name} has no runs. Name a configuration that has some.")
+    parts = variance_components(row)
     within, across, total = (
-        float(np.maximum(part[0], 0)) for part in (found.within, found.across, found.total)
+        max(float(part[0]), 0.0) for part in (parts.within, parts.across, parts.total)
     )
-    single = len(row.instances) == 1
     if single:
         across = 0.0
     elif math.isnan(across):
+        # The two cannot be told apart: all variance counts as across, which is safe.
         within, across = math.nan, total
     # The mean of instance means.
-    spread = across + (0.0 if math.isnan(within) and not single else within) / used
+    spread = across + (within if single else np.nan_to_num(within)) / used
     error = math.sqrt(float(spread.sum())) / used.size
     return within, across, Size(instances=used.size, runs=int(used.sum()), standard_error=error)
 
 
-def _size(runs: int, instances: int, within: float, across: float) -> Size:
-    """By Lemma 2: within/N + (Σ n_i²/N²)·across."""
-    instances = min(instances, runs)
-    squares = float(even_sizes(runs, instances).sum_of_squares)
-    variance = within / runs + squares / runs**2 * across
-    return Size(instances=instances, runs=runs, standard_error=math.sqrt(variance))
+def _best_size(
+    error: float | None, budget: int | None, within: float, across: float, limit: int | None
+) -> Size | None:
+    """The fewest runs that reach an error, or the least error of a budget, on so many instances at
+    most: each run on a new one as long as there are any.
+    """
+    if error is None and budget is None:
+        return None
+    if error is None:
+        runs = budget or 1
+        return _size(runs, min(runs, limit or runs), within, across)
+    squared, rounds = error**2, 1
+    if squared * MOST_RUNS <= across + within:
+        raise InputError(f"A standard error of {error:g} takes too many runs. Give a larger one.")
 
+    def needed() -> int:
+        return max(1, math.ceil((across + within / rounds) / squared * (1 - 1e-12)))
 
-def _for_error(
-    error: float, within: float, across: float, limit: int | None
-) -> tuple[tuple[Size, ...], Size | None]:
-    """The sizes that reach an error, and the one with the fewest runs."""
-    squared, sizes = error**2, []
-    rounds = set(ROUNDS)
-    if limit is not None:
+    if limit is not None and needed() > limit:
         if across / limit >= squared:
             raise InputError(
                 f"{counted(limit, 'instance')} cannot reach a standard error of {error:g}, however "
                 f"often they are run. Use at least {math.floor(across / squared) + 1:,}."
             )
-        # On all instances, as often as it takes.
-        rounds.add(max(1, math.ceil(within / (limit * squared - across) * (1 - 1e-12))))
-    for each in sorted(rounds):
-        instances = max(1, math.ceil((across + within / each) / squared * (1 - 1e-12)))
-        if limit is None or instances <= limit:
-            sizes.append(_size(each * instances, instances, within, across))
-    return tuple(sizes), min(sizes, key=lambda size: (size.runs, size.instances), default=None)
+        rounds = math.ceil(within / (limit * squared - across) * (1 - 1e-12))
+    return _size(rounds * needed(), needed(), within, across)
 
 
-def _for_budget(
-    budget: int, within: float, across: float, limit: int | None
-) -> tuple[tuple[Size, ...], Size | None]:
-    """What a number of runs buys, and what of it has the least error."""
-    sizes = []
-    for each in ROUNDS:
-        instances = min(max(1, budget // each), limit or budget)
-        sizes.append(_size(budget, instances, within, across))
-    distinct = tuple(dict.fromkeys(sizes))
-    return distinct, min(distinct, key=lambda size: size.standard_error)
+def _size(runs: int, instances: int, within: float, across: float) -> Size:
+    """By Lemma 2: within/N + (Σ n_i²/N²)·across."""
+    squares = float(even_sizes(runs, instances).sum_of_squares)
+    variance = within / runs + squares / runs**2 * across
+    return Size(instances=instances, runs=runs, standard_error=math.sqrt(variance))

@@ -4,11 +4,13 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from truecost.errors import InputError
 
-Unit = Literal["runs", "seconds"]
+if TYPE_CHECKING:
+    from truecost.journal.table import RunTable
+
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -21,7 +23,7 @@ class Budget:
     """
 
     amount: float
-    unit: Unit
+    unit: Literal["runs", "seconds"]
 
     def __post_init__(self) -> None:
         whole = self.unit != "runs" or self.amount % 1 == 0
@@ -29,17 +31,14 @@ class Budget:
             raise InputError(f"A budget cannot be {self.amount:g} {self.unit}.")
 
     @classmethod
-    def of(cls, given: "Budget | str | int | float") -> "Budget":
+    def of(cls, given: "Budget | str | float") -> "Budget":
         """From a number of runs, or from `5000runs`, `30s`, `90min`, `2h`, `1.5d`."""
         if isinstance(given, Budget):
             return given
         if isinstance(given, int | float) and not isinstance(given, bool):
             return cls(amount=float(given), unit="runs")
-        match = re.fullmatch(
-            r"\s*(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d|)\s*",
-            re.sub(r"[,_]", "", str(given)),
-            re.ASCII,
-        )
+        text = re.sub(r"[,_]", "", str(given)).strip()
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(runs?|s|min|h|d|)", text, re.ASCII)
         if match is None:
             raise InputError(
                 f"Cannot read the budget {str(given)!r:.40}. Write 5000runs, 30s, 90min, 2h or "
@@ -70,39 +69,29 @@ class Tally:
     wall: float = 0.0
     cpu: float = 0.0
 
+    @classmethod
+    def of(cls, table: "RunTable") -> "Tally":
+        """Recorded runs."""
+        return cls(runs=len(table), wall=float(table.wall.sum()), cpu=float(table.cpu.sum()))
+
     def count(self, wall: float, cpu: float) -> None:
         """Take in one run."""
         self.runs += 1
         self.wall += wall
         self.cpu += cpu
 
-    @property
-    def mean_wall(self) -> float:
-        """Mean wall seconds of a run; NaN before the first."""
-        return self.wall / self.runs if self.runs else math.nan
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purse:
-    """A budget and what is spent of it by the runs of one tally.
+    """A budget and the runs that are paid from it, `workers` at a time.
 
-    Attributes
-    ----------
-    budget, tally, workers
-        The whole budget; the runs that are paid from it; how many are made at a time.
-    kept
-        What is kept for other runs, in the budget's unit.
+    `reserve` is what is kept for other runs, in the budget's unit.
     """
 
     budget: Budget
     tally: Tally
-    workers: int
-    kept: Callable[[], float] = lambda: 0.0
-
-    @property
-    def amount(self) -> float:
-        """What these runs may spend, in the budget's unit."""
-        return max(0.0, self.budget.amount - self.kept())
+    workers: int = 1
+    reserve: Callable[[], float] = float
 
     @property
     def spent(self) -> float:
@@ -114,16 +103,16 @@ class Purse:
     @property
     def share(self) -> float:
         """How much of the budget is spent, from 0 to 1."""
-        return min(1.0, self.spent / max(self.amount, 1e-9))
+        return min(1.0, self.spent / self.budget.amount)
 
     def left(self, mean: float | None = None) -> float:
         """How many more runs fit, of `mean` wall seconds each (default: the mean so far; infinite
         before the first run of a budget of time).
         """
+        rest = self.budget.amount - self.reserve() - self.spent
         if self.budget.unit == "runs":
-            return self.amount - self.tally.runs
-        rest = self.amount * self.workers - self.tally.wall
-        mean = self.tally.mean_wall if mean is None else mean
-        if math.isnan(mean):
+            return rest
+        if mean is None and not self.tally.runs:
             return math.inf
-        return rest / max(mean, 1e-6)
+        mean = self.tally.wall / self.tally.runs if mean is None else mean
+        return rest * self.workers / max(mean, 1e-6)

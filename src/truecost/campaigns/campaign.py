@@ -1,39 +1,22 @@
-"""What gather, configure and validate share: the journal, the pool, progress, and when the first
-runs say that the scenario is wrong.
+"""What gather, configure and validate share: the journal, the pool, budgets and progress.
 
-A search uses a `Campaign` like this:
-
-    while purse.left() >= 1:
-        campaign.submit(Task(configuration=…, instance=…, number=…, seed=…, cap=…))
-        for finished in campaign.wait():    # recorded already
-            …
-        campaign.journal.event("heat", {…})  # on disk with the next recorded runs
-
-and rebuilds its state from `campaign.journal.events()` and `campaign.journal.table()`.
+State is rebuilt from `journal.events()` and `journal.table()`: what `wait` returns is recorded, and
+decisions are with the runs that follow them.
 """
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-import numpy as np
-
 from truecost.campaigns.budget import Budget, Purse, Tally
-from truecost.campaigns.trouble import (
-    FIRST_RUNS,
-    cost_outside,
-    fault,
-    none_came_through,
-    outside,
-    was_aborted,
-)
+from truecost.campaigns.trouble import FirstRuns, Problem, aborted, set_aside, unused_name
 from truecost.errors import InputError
-from truecost.journal.journal import UNUSABLE, Journal, Kind, RunTable
+from truecost.journal.journal import Journal, Kind
 from truecost.journal.logs import BUDGET
 from truecost.running.pools import Finished, Pool, Task, open_pool
 from truecost.runs import Status
@@ -46,29 +29,21 @@ if TYPE_CHECKING:
 class Progress:
     """How far a campaign is.
 
-    `spent` is in the budget's unit; `runs` includes those of earlier calls, `cpu` does not. A
-    search fills `configurations`, `incumbent` and `estimate` (its training cost); a validation
-    `instances`, `estimate` and `interval` of the `quantity` that decides.
+    `share` of the budget is spent; `total` is a budget of runs. `runs` and `unsolved` include runs
+    of earlier calls, `cpu` seconds do not. A search fills in `incumbent` and `estimate` (its
+    training cost); a test `instances`, `estimate` and `interval` of the `quantity` that decides.
     """
 
-    phase: str
-    spent: float
-    budget: Budget
+    share: float
+    total: int | None
     runs: int
+    unsolved: int
     cpu: float
-    workers: int
-    configurations: int = 0
-    instances: int = 0
     incumbent: str | None = None
+    quantity: str = ""
+    instances: int = 0
     estimate: float = float("nan")
     interval: tuple[float, float] = (float("nan"), float("nan"))
-    quantity: str = ""
-    outcomes: Mapping[Status, int] = field(default_factory=dict)
-
-    @property
-    def share(self) -> float:
-        """How much of the budget is spent, from 0 to 1."""
-        return min(1.0, self.spent / self.budget.amount)
 
 
 class Execution(TypedDict, total=False):
@@ -98,14 +73,7 @@ class Execution(TypedDict, total=False):
 class Campaign:
     """A journal open for writing and a pool, opened when the first run is needed.
 
-    Attributes
-    ----------
-    scenario, journal
-        What is run; where it is recorded. `journal.event(kind, data)` records a decision.
-    training, test
-        Tallies of recorded runs: on `held_out` instances they are test runs.
-    out
-        How many submitted runs are unfinished.
+    `tally` counts all recorded runs; `out` those that are submitted and unfinished.
     """
 
     def __init__(
@@ -117,22 +85,18 @@ class Campaign:
         **execution: Unpack[Execution],
     ) -> None:
         self.scenario, self._execution = scenario, execution
-        self._keep_going = execution.get("keep_going", False)
         self._stack, self._new = ExitStack(), not os.path.lexists(journal)
-        self.journal = self._stack.enter_context(
-            Journal.write(journal, scenario, kind, settings, start_over=not self._keep_going)
-        )
-        self.out, self._made, self._cpu = 0, 0, 0.0
-        self._failed: list[Finished] = []
+        self.journal = self._stack.enter_context(Journal.write(journal, scenario, kind, settings))
         try:
             table = self.journal.table()
-            self._outcomes = Counter(map(Status, table.status.tolist()))
-            # Where a run once came through, the scenario is known to be right.
-            self._proven = self._keep_going or _came_through(table, scenario)
-            self._hold_out(frozenset(), table)
+            self.tally = Tally.of(table)
+            self._unsolved = int((table.status != Status.SOLVED).sum())
+            self._first = FirstRuns(scenario, table, gathered=kind == "gather")
         except BaseException:
             self._stack.close()
             raise
+        self.out, self._cpu = 0, 0.0
+        self._unusable: Path | None = None
 
     def __enter__(self) -> "Campaign":
         return self
@@ -143,34 +107,19 @@ class Campaign:
         self._stack.close()
         if blank:
             self.journal.path.unlink(missing_ok=True)
-
-    def hold_out(self, instances: Iterable[str]) -> None:
-        """Count runs on these instances as test runs, recorded ones, too."""
-        self._hold_out(frozenset(instances), self.journal.table())
-
-    def _hold_out(self, held_out: frozenset[str], table: RunTable) -> None:
-        self.held_out = held_out
-        test = np.array([name in held_out for name in table.instances], dtype=bool)
-        test = test[table.instance] if len(table) else np.zeros(0, dtype=bool)
-        self.training, self.test = (
-            Tally(
-                runs=int(part.sum()),
-                wall=float(table.wall[part].sum()),
-                cpu=float(table.cpu[part].sum()),
-            )
-            for part in (~test, test)
-        )
+        elif self._unusable is not None:
+            set_aside(self.journal.path, self._unusable)
 
     @cached_property
     def pool(self) -> Pool:
         """Where runs are made."""
-        execution = self._execution
+        how = self._execution
         return self._stack.enter_context(
             open_pool(
                 self.scenario,
-                execution.get("pool"),
-                workers=execution.get("workers"),
-                pin=execution.get("pin", True),
+                how.get("pool"),
+                workers=how.get("workers"),
+                pin=how.get("pin", True),
             )
         )
 
@@ -179,21 +128,16 @@ class Campaign:
         """How many runs are made at a time."""
         return self.pool.workers
 
-    @property
-    def runs(self) -> int:
-        """Recorded runs, those of earlier calls among them."""
-        return self.training.runs + self.test.runs
-
     def submit(self, task: Task) -> None:
         """Have a run made; its configuration and instance must be in the journal."""
         self.pool.submit(task)
         self.out += 1
 
-    def make(self, tasks: Iterable[Task], take: Callable[[list[Finished]], None]) -> None:
-        """Have these runs made, two per worker submitted at a time; `take` gets recorded runs.
+    def make(self, tasks: Iterable[Task]) -> Iterator[list[Finished]]:
+        """Have these runs made, two per worker submitted at a time; yields recorded runs.
 
-        `tasks` is asked for the next task only when there is room, so it may depend on what `take`
-        learned. When it is exhausted, unfinished runs are waited for.
+        `tasks` is asked for the next task only when there is room, so it may depend on runs that
+        were yielded. When it is exhausted, unfinished runs are waited for.
         """
         waiting = iter(tasks)
         if (first := next(waiting, None)) is None:
@@ -203,8 +147,8 @@ class Campaign:
             while self.out < 2 * self.workers and (task := next(waiting, None)) is not None:
                 self.submit(task)
             if not self.out:
-                return
-            take(self.wait())
+                break
+            yield self.wait()
 
     def wait(self) -> list[Finished]:
         """The next finished runs, recorded; empty if none is out.
@@ -212,11 +156,12 @@ class Campaign:
         Raises where the first runs say that the scenario is wrong, or a run was aborted: tasks that
         have not started are cancelled, runs under way are recorded.
         """
-        if not self.out:
-            return []
-        finished = self._recorded()
+        finished = self._recorded() if self.out else []
         for run in finished:
-            self._refuse(run)
+            if run.outcome.status == Status.ABORTED:
+                self._stop(aborted(self.scenario, run))
+            if not self._execution.get("keep_going"):
+                self._stop(self._first.problem(run))
         return finished
 
     def _recorded(self) -> list[Finished]:
@@ -228,93 +173,62 @@ class Campaign:
             self._cpu += outcome.cpu
             if outcome.status == Status.ABORTED:
                 continue
-            self._outcomes[outcome.status] += 1
-            tally = self.test if run.task.instance.name in self.held_out else self.training
-            tally.count(outcome.wall, outcome.cpu)
+            self._unsolved += outcome.status != Status.SOLVED
+            self.tally.count(outcome.wall, outcome.cpu)
         return finished
-
-    def _refuse(self, run: Finished) -> None:
-        """Stop the campaign where this run says that something is wrong."""
-        scenario, metric = self.scenario, self.scenario.metric
-        self._made += 1
-        if run.outcome.status == Status.ABORTED:
-            self._stop(was_aborted(scenario, run), usable=True)
-        # Later on, a night of runs is worth more than the news.
-        if self._made <= FIRST_RUNS and not self._keep_going and outside(metric, run.outcome):
-            gathered = self.journal.kind == "gather"
-            self._stop(cost_outside(scenario, run, gathered), usable=gathered)
-        if not self._proven:
-            self._proven = fault(metric, run.outcome) is None
-            self._failed.append(run)
-            if not self._proven and len(self._failed) >= FIRST_RUNS:
-                self._stop(none_came_through(scenario, self._failed), usable=False)
-
-    def _stop(self, message: str, *, usable: bool) -> None:
-        self.out -= len(self.pool.cancel())
-        while self.out:
-            self._recorded()
-        if not usable:
-            self.journal.event(UNUSABLE, message, commit=True)
-        raise InputError(message)
 
     def refuse_failures(self) -> None:
         """Refuse a scenario of which no run ever came through, in fewer than the first runs."""
-        if not self._proven and self._failed:
-            self._stop(none_came_through(self.scenario, self._failed), usable=False)
+        self._stop(self._first.all_failed())
 
-    def purse(self, budget: Budget, tally: Tally, kept: Callable[[], float] = float) -> Purse:
+    def _stop(self, problem: Problem | None) -> None:
+        if problem is None:
+            return
+        self.out -= len(self.pool.cancel())
+        while self.out:
+            self._recorded()
+        message = problem.message
+        if not problem.usable:
+            self._unusable = unused_name(self.journal.path)
+            message += f" These runs were moved to {self._unusable}."
+        raise InputError(message)
+
+    def purse(self, budget: Budget, tally: Tally, reserve: Callable[[], float] = float) -> Purse:
         """What the runs of a tally may spend; no pool is opened to count runs."""
         workers = self.workers if budget.unit == "seconds" else 1
-        return Purse(budget=budget, tally=tally, workers=workers, kept=kept)
+        return Purse(budget=budget, tally=tally, workers=workers, reserve=reserve)
 
-    def budgets(self) -> list[Budget]:
-        """The budgets of this and earlier calls."""
-        return [Budget(**event.data) for event in self.journal.events(BUDGET)]
+    @property
+    def budget(self) -> Budget | None:
+        """The latest budget."""
+        budgets = [Budget(**event.data) for event in self.journal.events(BUDGET)]
+        return budgets[-1] if budgets else None
 
-    def note_budget(self, budget: Budget) -> None:
-        """Record what may be spent, where it changed."""
-        if self.budgets()[-1:] != [budget]:
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        if budget != self.budget:
             self.journal.event(BUDGET, asdict(budget), commit=True)
 
     def announce(self, what: str, left: float) -> None:
         """Tell the caller what is run, and how long so many runs take at most."""
-        if (tell := self._execution.get("announce")) is None:
-            return
         limit = self.scenario.limits.cpu or self.scenario.limits.wall
-        seconds = limit * left if limit else 0.0
-        most = ""
-        if seconds > 0:
-            amount = Budget(amount=float(f"{seconds:.2g}"), unit="seconds")
-            most = f" At most {amount} of one core, if every run takes {limit:,g} s."
-        tell(f"{what}{most}")
+        if limit and left > 0:
+            most = Budget(amount=float(f"{limit * left:.2g}"), unit="seconds")
+            what += f" At most {most} of one core, if every run takes {limit:,g} s."
+        if (announce := self._execution.get("announce")) is not None:
+            announce(what)
 
-    @property
-    def watched(self) -> bool:
-        """Whether anybody wants to know how far it is."""
-        return self._execution.get("progress") is not None
-
-    def report(self, phase: str, spent: float, budget: Budget, **known: Any) -> None:
-        """Tell the caller how far the campaign is; `known` are other fields of `Progress`."""
+    def report(self, purse: Purse, **result: Any) -> None:
+        """Tell the caller how far the campaign is; `result` are the last fields of `Progress`."""
         if (progress := self._execution.get("progress")) is not None:
+            total = int(purse.budget.amount) if purse.budget.unit == "runs" else None
             progress(
                 Progress(
-                    phase=phase,
-                    spent=spent,
-                    budget=budget,
-                    runs=self.runs,
+                    share=purse.share,
+                    total=total,
+                    runs=self.tally.runs,
+                    unsolved=self._unsolved,
                     cpu=self._cpu,
-                    workers=self.workers,
-                    outcomes=dict(self._outcomes),
-                    **known,
+                    **result,
                 )
             )
-
-
-def _came_through(table: RunTable, scenario: "Scenario") -> bool:
-    """Whether any recorded run says something about its configuration."""
-    metric = scenario.metric
-    counted = np.isin(table.status, [int(status) for status in metric.counted()])
-    if not metric.timed:
-        low, high = metric.range()
-        counted &= (table.value >= low) & (table.value <= high)
-    return bool(counted.any())

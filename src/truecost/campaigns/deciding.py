@@ -11,10 +11,9 @@ import numpy as np
 from truecost.arrays import FloatArray
 from truecost.judge.question import parse_margin
 from truecost.stats import quantities
-from truecost.stats.betting import Watch
+from truecost.stats.betting import Watch, proving_samples
 from truecost.stats.ladder import OUTWARD, START, has_ladder
 from truecost.stats.quantities import Numbers, Runs, Scale
-from truecost.stats.simulation import proving_rows
 
 # No forecast from fewer units; it gives up below this chance; and how many futures it draws.
 PILOT, HOPELESS, DRAWS = 20, 0.01, 400
@@ -107,12 +106,11 @@ class Decider:
         if numbers.quantity == "difference":  # winner − default: small is good
             values, value = 1 - values, 1 - value
         rng = np.random.default_rng([seed, len(values)])
-        proven = proving_rows(
+        proven = proving_samples(
             _urn(values, more, rng),
             value,
             self.delta,
             planned=self.planned,
-            watched=True,
             balanced=numbers.balanced,
         )
         return float(proven.mean())

@@ -6,22 +6,18 @@ estimates, no statements. Each configuration has seeds of its own, so pairs are 
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from truecost.arrays import BoolArray
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.fresh import distinct
 from truecost.campaigns.results import Gathered
 from truecost.errors import InputError, counted
-from truecost.journal.journal import RunTable
 from truecost.journal.logs import PLAN
-from truecost.running.pools import Finished, Task
+from truecost.running.pools import Task
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance
 
@@ -29,55 +25,6 @@ if TYPE_CHECKING:
     from truecost.space.space import Configuration
 
 CONFIGURATIONS, RUNS = 50, 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """What is to be run: every configuration on every instance `runs` times."""
-
-    configurations: "tuple[Configuration, ...]"
-    instances: tuple[Instance, ...]
-    runs: int
-    given: bool
-    default: str | None
-
-    @property
-    def size(self) -> int:
-        """The number of runs."""
-        return len(self.configurations) * len(self.instances) * self.runs
-
-    def __str__(self) -> str:
-        return (
-            f"{counted(len(self.configurations), 'configuration')} × "
-            f"{counted(len(self.instances), 'instance')} × {counted(self.runs, 'run')} = "
-            f"{counted(self.size, 'run')}"
-        )
-
-    def event(self) -> dict[str, Any]:
-        """The design as it is recorded."""
-        return {
-            "configurations": [configuration.name for configuration in self.configurations],
-            "instances": [instance.name for instance in self.instances],
-            "runs": self.runs,
-            "given": self.given,
-            "default": self.default,
-        }
-
-    def missing(self, table: RunTable) -> BoolArray:
-        """Which runs are not recorded yet: (runs, instances, configurations)."""
-        missing = np.ones((self.runs, len(self.instances), len(self.configurations)), dtype=bool)
-        places = []
-        own = self.event()
-        for what, names, column in (
-            ("instances", table.instances, table.instance),
-            ("configurations", table.configurations, table.configuration),
-        ):
-            where = {name: place for place, name in enumerate(own[what])}
-            position = np.array([where.get(name, -1) for name in names], dtype=np.int64)
-            places.append(position[column] if len(table) else column)
-        inside = (places[0] >= 0) & (places[1] >= 0) & (table.number < self.runs)
-        missing[table.number[inside], places[0][inside], places[1][inside]] = False
-        return missing
 
 
 def gather(
@@ -116,64 +63,57 @@ def gather(
     with Campaign(scenario, journal, "gather", {}, **execution) as campaign:
         book = campaign.journal
         plans = [event.data for event in book.events(PLAN)]
-        design = _design(scenario, plans, configurations, instances, runs)
-        book.enter(design.configurations, design.instances)
-        if plans[-1:] != [design.event()]:
-            book.event(PLAN, design.event(), commit=True)
-        missing = design.missing(book.table())
-        budget = Budget(amount=design.size, unit="runs")
-        done = design.size - int(missing.sum())
-        campaign.announce(f"{design}{f', {done:,} of them done' if done else ''}.", missing.sum())
-
-        def take(finished: list[Finished]) -> None:
-            nonlocal done
-            done += len(finished)
-            campaign.report("runs", done, budget)
-
-        if missing.any():
-            campaign.make(_tasks(scenario, design, missing), take)
-            campaign.refuse_failures()
+        last = plans[-1] if plans else {}
+        runs = last.get("runs", RUNS) if runs is None else runs
+        if configurations is None and not last.get("given"):
+            configurations = len(last["configurations"]) if last else CONFIGURATIONS
+        if runs < 1 or configurations == 0:
+            raise InputError("gather needs at least 1 configuration and 1 run.")
+        listed = _configurations(scenario, configurations)
+        chosen = _instances(scenario, plans, instances)
+        plan = {
+            "configurations": [configuration.name for configuration in listed],
+            "instances": [instance.name for instance in chosen],
+            "runs": runs,
+            "given": not isinstance(configurations, int),
+            "default": scenario.space.default().name if scenario.space.has_default else None,
+        }
+        book.enter(listed, chosen)
+        if plan != last:
+            book.event(PLAN, plan, commit=True)
+        recorded = set(book.table().cells())
+        # In S* order.
+        missing = [
+            Task(
+                configuration=configuration,
+                instance=instance,
+                number=number,
+                seed=scenario.run_seed(instance.name, number, configuration.name),
+            )
+            for number, instance, configuration in product(range(runs), chosen, listed)
+            if (configuration.name, instance.name, number) not in recorded
+        ]
+        size = len(listed) * len(chosen) * runs
+        design = (
+            f"{counted(len(listed), 'configuration')} × {counted(len(chosen), 'instance')} × "
+            f"{counted(runs, 'run')} = {counted(size, 'run')}"
+        )
+        done = size - len(missing)
+        campaign.announce(f"{design}{f', {done:,} of them done' if done else ''}.", len(missing))
+        total = Budget(amount=campaign.tally.runs + len(missing), unit="runs")
+        purse = campaign.purse(total, campaign.tally)
+        for _ in campaign.make(missing):
+            campaign.report(purse)
+        campaign.refuse_failures()
         return Gathered(
             scenario=scenario.name,
             journal=book.path,
-            runs=campaign.runs,
-            planned=design.size,
-            cpu=campaign.training.cpu,
-            configurations=len(design.configurations),
-            instances=len(design.instances),
+            runs=campaign.tally.runs,
+            planned=size,
+            cpu=campaign.tally.cpu,
+            configurations=len(listed),
+            instances=len(chosen),
         )
-
-
-def _design(
-    scenario: Scenario,
-    before: list[dict[str, Any]],
-    configurations: "int | str | os.PathLike[str] | Sequence[Configuration] | None",
-    instances: int | None,
-    runs: int | None,
-) -> Design:
-    """The design that is asked for; the default values are those of the latest plan, if any."""
-    last = before[-1] if before else {}
-    if runs is None:
-        runs = last.get("runs", RUNS)
-    if configurations is None and not last.get("given"):
-        configurations = len(last["configurations"]) if last else CONFIGURATIONS
-    if runs < 1 or configurations == 0:
-        raise InputError("gather needs at least 1 configuration and 1 run.")
-    ordered = _ordered(scenario, before)
-    if instances is not None and not 1 <= instances <= len(ordered):
-        copies = len(scenario.instances) - len(ordered)
-        raise InputError(
-            f"{scenario.path} has {counted(len(ordered), 'instance')}"
-            f"{f' (and {copies:,} with the content of another)' if copies else ''}; {instances} "
-            "cannot be run."
-        )
-    return Design(
-        configurations=tuple(_configurations(scenario, configurations)),
-        instances=ordered[:instances],
-        runs=runs,
-        given=not isinstance(configurations, int),
-        default=scenario.space.default().name if scenario.space.has_default else None,
-    )
 
 
 def _configurations(
@@ -193,21 +133,19 @@ def _configurations(
     return list({listed.name: listed for listed in configurations}.values())
 
 
-def _ordered(scenario: Scenario, before: list[dict[str, Any]]) -> tuple[Instance, ...]:
-    """The scenario's instances, those of earlier plans first and in their order."""
+def _instances(
+    scenario: Scenario, plans: Sequence[Mapping[str, Any]], number: int | None
+) -> list[Instance]:
+    """The first instances, those of earlier plans before all others and in their order."""
     named = {instance.name: instance for instance in scenario.instances}
-    recorded = dict.fromkeys(name for plan in before for name in plan["instances"])
-    known = [named.pop(name) for name in recorded if name in named]
-    return tuple(distinct([*known, *named.values()]))
-
-
-def _tasks(scenario: Scenario, design: Design, missing: BoolArray) -> Iterator[Task]:
-    """The missing runs in S* order."""
-    for number, place, who in np.argwhere(missing).tolist():
-        instance, configuration = design.instances[place], design.configurations[who]
-        yield Task(
-            configuration=configuration,
-            instance=instance,
-            number=number,
-            seed=scenario.run_seed(instance.name, number, configuration.name),
+    recorded = dict.fromkeys(name for plan in plans for name in plan["instances"])
+    planned = [named.pop(name) for name in recorded if name in named]
+    ordered = distinct([*planned, *named.values()])
+    if number is not None and not 1 <= number <= len(ordered):
+        copies = len(scenario.instances) - len(ordered)
+        raise InputError(
+            f"{scenario.path} has {counted(len(ordered), 'instance')}"
+            f"{f' (and {copies:,} with the content of another)' if copies else ''}; {number} "
+            "cannot be run."
         )
+    return ordered[:number]

@@ -1,6 +1,7 @@
-"""What campaigns return: small records, with the verdict read from the journal on demand."""
+"""What campaigns return: small records, with the verdict read from the journal."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,30 @@ if TYPE_CHECKING:
     from truecost.space.space import Configuration
 
 
+class _Result:
+    """A record with plain data for JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class Gathered(_Result):
     """What `gather` did: `configurations` × `instances`, `planned` runs; CPU seconds of all."""
 
     scenario: str
@@ -38,10 +61,6 @@ class Gathered:
 
         return assess(self.log)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**asdict(self), "journal": str(self.journal)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
@@ -60,8 +79,8 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validated:
-    """What `validate` found.
+class Validated(_Result):
+    """The outcome of `validate`.
 
     `assessments` are in the order in which the candidates were named. `runs` and `cpu` are those of
     the test; `spent` is in the budget's unit; `left_out` counts instances that the log has runs on,
@@ -91,22 +110,17 @@ class Validated:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            **_plain(self, ("scenario", "runs", "cpu", "spent", "instances", "left_out")),
-            "candidates": [assessment.to_dict() for assessment in self.assessments],
-            "exit_code": self.exit_code,
-        }
+        return {**_Result.to_dict(self), "exit_code": self.exit_code}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
-    """What `configure` found.
+class Configured(_Result):
+    """The outcome of `configure`.
 
     `recommended` is the default unless the incumbent is better on new instances by more than
     noise; `origin` is where the incumbent came from; `training_cost` is its mean on training
     instances, too good as a rule, with a `standard_error`; `reason` is why the search ended,
-    `stop` how the test did (None: there was none). `test_runs` are on held-out instances;
-    `censored` runs were stopped at a cap.
+    `stop` how the test did (None: there was none). `test_runs` are on held-out instances.
     """
 
     scenario: str
@@ -123,31 +137,6 @@ class Configured:
     stop: Stop | None
     runs: int
     test_runs: int
-    censored: int
     cpu: float
     spent: float
     budget: Budget
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        numbers = (
-            "scenario", "origin", "configurations", "training_cost", "standard_error", "reason",
-            "runs", "test_runs", "censored", "cpu", "spent",
-        )  # fmt: skip
-        chosen = {name: getattr(self, name) for name in ("incumbent", "recommended", "default")}
-        return {
-            **_plain(self, numbers),
-            **{
-                name: {"name": one.name, "values": dict(one.values)} for name, one in chosen.items()
-            },
-            "assessment": self.assessment.to_dict(),
-        }
-
-
-def _plain(result: Validated | Configured, names: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        **{name: getattr(result, name) for name in names},
-        "journal": str(result.journal),
-        "budget": asdict(result.budget),
-        "stop": None if result.stop is None else asdict(result.stop),
-    }

@@ -3,27 +3,27 @@ random order, until the question is decided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecost.campaigns.budget import Purse
+from truecost.campaigns.budget import Purse, Tally
 from truecost.campaigns.campaign import Campaign
+from truecost.campaigns.contestants import Contestants
 from truecost.campaigns.deciding import HOPELESS, PILOT, Decider
-from truecost.campaigns.fresh import Contestants
 from truecost.campaigns.results import Stop
-from truecost.errors import InputError, counted
-from truecost.journal.journal import FAMILY, Journal
-from truecost.journal.logs import MORE, STOP, TEST
+from truecost.errors import InputError
+from truecost.journal.journal import FAMILY
+from truecost.journal.logs import MORE, STOP, TEST, recorded_plan
 from truecost.matrix.log import Plan
 from truecost.running.pools import Finished, Task
-from truecost.runs import Instance, Outcome, Status
+from truecost.runs import Instance, Status
 from truecost.space.space import Configuration
 from truecost.stats.quantities import Runs, Scale
 
 if TYPE_CHECKING:
-    from truecost.running.metric import Metric
+    from truecost.judge.question import Question
 
 # Limits are planned for at most this many units if the budget is a time; more may follow.
 PLANNED = 100
@@ -31,20 +31,8 @@ PLANNED = 100
 FIRST, FURTHER = 0.9, 0.1
 # A forecast after every tenth part of the units so far.
 OFTEN = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is fixed before the first run of a test: who, where (in the recorded order) and how."""
-
-    contestants: Contestants
-    instances: tuple[Instance, ...]
-    plan: Plan
-
-    @property
-    def units(self) -> list[list[int]]:
-        """The places of the instances of each unit, in order."""
-        return units_of(self.instances, self.plan.sampled)
+# The fields of a question that a test fixes.
+ASKED = ("primary", "margin", "sampled", "delta")
 
 
 def share_of(tests: int) -> float:
@@ -66,8 +54,7 @@ def draw_order(instances: Sequence[Instance], sampled: str, seed: Sequence[int])
     groups = units_of(by_name, sampled)
     order = []
     for place in rng.permutation(len(groups)):
-        group = groups[place]
-        order += [by_name[group[inner]] for inner in rng.permutation(len(group))]
+        order += [by_name[one] for one in rng.permutation(groups[place])]
     return order
 
 
@@ -81,259 +68,217 @@ def units_of(instances: Sequence[Instance], sampled: str) -> list[list[int]]:
     return list(units.values())
 
 
-def planned_units(instances: Sequence[Instance], sampled: str, width: int, purse: Purse) -> int:
-    """How many units the purse pays for, `width` runs an instance."""
-    units = units_of(instances, sampled)
-    if purse.budget.unit != "runs":
-        return min(len(units), PLANNED)
-    ends = np.cumsum([len(unit) for unit in units]) * width
-    left = purse.left()
-    if not (ends <= left).any():
-        what = "family" if sampled == "family" else "instance"
-        raise InputError(
-            f"The first {what} takes {ends[0]:,} runs, and the budget has {max(left, 0):,.0f} left."
-            f" Give a budget of at least {ends[0]:,} runs."
-        )
-    return int((ends <= left).sum())
+def begin_test(
+    campaign: Campaign,
+    contestants: Contestants,
+    instances: Sequence[Instance],
+    question: "Question",
+    purse: Purse,
+    **more: Any,
+) -> dict[str, Any]:
+    """Record a test on these instances, in their order, before its first run; `more` is what a
+    later call needs to know.
+    """
+    journal, asked = campaign.journal, {name: getattr(question, name) for name in ASKED}
+    units = units_of(instances, asked["sampled"])
+    planned = min(len(units), PLANNED)
+    if purse.budget.unit == "runs":
+        runs = np.cumsum([len(unit) for unit in units]) * len(contestants.all)
+        # A budget that is too small for a single unit waits for more.
+        planned = max(1, int((runs <= purse.left()).sum()))
+    plan = Plan(
+        order=tuple(instance.name for instance in instances),
+        planned=planned,
+        candidates=tuple(candidate.name for candidate in contestants.candidates),
+        share=1.0 if journal.kind == "validate" else share_of(len(journal.events(TEST))),
+        **asked,
+    )
+    journal.enter(contestants.all, instances)
+    names = {"default": contestants.default.name, "names": dict(contestants.names)}
+    data = {**asdict(plan), **names, **more}
+    journal.event(TEST, data, commit=True)
+    return data
 
 
 def add_instances(
     campaign: Campaign, new: Sequence[Instance], sampled: str, pattern: str | None
-) -> tuple[Instance, ...]:
-    """Record new instances behind those of the test, in an order of their own."""
+) -> None:
+    """Record new instances after those of the test, in an order of their own."""
     order = draw_order(new, sampled, (campaign.scenario.seed, campaign.journal.decisions))
     campaign.journal.enter(instances=order)
     names = [instance.name for instance in order]
     campaign.journal.event(MORE, {"instances": names, "pattern": pattern}, commit=True)
-    return tuple(order)
 
 
-def begin_test(campaign: Campaign, terms: Terms, **more: Any) -> None:
-    """Record the terms before the first run, with what a later call needs to know."""
-    both = terms.contestants.both
-    campaign.journal.enter(both, terms.instances)
-    names = {one.name: terms.contestants.names.get(one.name, one.name) for one in both}
-    data = {**asdict(terms.plan), "default": both[-1].name, "names": names, **more}
-    campaign.journal.event(TEST, data, commit=True)
-
-
-def recorded_contestants(journal: Journal, test: Mapping[str, Any]) -> Contestants:
-    """Who is tested, as recorded."""
-    values = journal.configurations()
-
-    def recorded(name: str) -> Configuration:
-        return Configuration(name=name, values=values[name])
-
-    return Contestants(
-        candidates=tuple(map(recorded, test["candidates"])),
-        default=recorded(test["default"]),
-        names=test["names"],
-    )
-
-
-def recorded_instances(
-    journal: Journal, plan: Plan, named: Mapping[str, Instance]
-) -> tuple[Instance, ...]:
-    """The instances of a test in their order; all must be there, and as they were."""
-    if missing := [name for name in plan.order if name not in named]:
-        raise InputError(
-            f"{journal.path}: instance {missing[0]!r} belongs to this test and is not there. Name "
-            "the instances that it began with, and new ones."
-        )
-    instances = tuple(named[name] for name in plan.order)
-    journal.enter(instances=instances)
-    return instances
-
-
-def run_test(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool = False) -> Stop:
-    """Make the runs until the question is decided, hopeless, or the purse is empty.
-
-    `complete`: until all instances are run.
+class Test:
+    """A recorded test and its runs, also on instances that were added later. Instances that are not
+    at hand are refused, or left out (`partly`).
     """
-    test = _Test(campaign, terms, purse, complete)
-    before = -1
-    # A budget of time may pay for more than it seemed while the last runs were under way.
-    while test.why is None and campaign.runs != before:
-        before = campaign.runs
-        campaign.make(test.tasks(), test.take)
-    campaign.refuse_failures()
-    stop = test.stop
-    record = {**asdict(stop), "reach": test.reach() if stop.why == "forecast" else None}
-    if [event.data for event in campaign.journal.events(STOP)][-1:] != [record]:
-        campaign.journal.event(STOP, record, commit=True)
-    return stop
 
-
-class _Test:
-    """The runs of a test as they come in; `why` it ends is None while it goes on."""
-
-    def __init__(self, campaign: Campaign, terms: Terms, purse: Purse, complete: bool) -> None:
-        self._campaign, self._instances, self._purse = campaign, terms.instances, purse
-        self._all = complete
-        self._sides, plan = terms.contestants.both, terms.plan
-        self._where = {instance.name: place for place, instance in enumerate(terms.instances)}
-        self._side = {side.name: place for place, side in enumerate(self._sides)}
-        shape = (len(terms.instances), len(self._sides))
-        self._costs, self._failed = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-        self._units = terms.units
-        candidates = len(terms.contestants.candidates)
-        delta = plan.delta * plan.share / candidates
-        scale = scale_of_metric(campaign.scenario.metric)
+    def __init__(
+        self,
+        campaign: Campaign,
+        data: Mapping[str, Any],
+        at_hand: Mapping[str, Instance],
+        *,
+        partly: bool = False,
+    ) -> None:
+        self._campaign, journal, metric = campaign, campaign.journal, campaign.scenario.metric
+        plan, values = recorded_plan(journal, data), journal.configurations()
+        missing = [name for name in plan.order if name not in at_hand]
+        if missing and not partly:
+            raise InputError(
+                f"{journal.path}: instance {missing[0]!r} belongs to this test and is not there. "
+                "Name the instances that it began with, and new ones."
+            )
+        # In the recorded order.
+        self.instances = [at_hand[name] for name in plan.order if name in at_hand]
+        journal.enter(instances=self.instances)
+        *candidates, default = (
+            Configuration(name=name, values=values[name])
+            for name in (*data["candidates"], data["default"])
+        )
+        self.contestants = Contestants(
+            candidates=tuple(candidates), default=default, names=data["names"]
+        )
+        self._units = units_of(self.instances, plan.sampled)
+        low, high = metric.range()
+        cutoff = metric.cutoff if metric.timed else None
+        scale = Scale(low=low, high=high, cutoff=cutoff, par=metric.par)
+        delta = plan.delta * plan.share / len(candidates)
         self._deciders = [
             Decider(scale, plan.primary or "mean", plan.margin, delta, plan.planned)
-            for _ in range(candidates)
+            for _ in candidates
         ]
-        self.why: str | None = None
-        self._end = "instances"
-        self._chance: float | None = None
+        # The runs of earlier calls: costs and failures by instance and configuration.
+        self._rows = {instance.name: row for row, instance in enumerate(self.instances)}
+        self._columns = {one.name: column for column, one in enumerate(self.contestants.all)}
+        table = journal.table()
+        row = table.places("instance", self._rows)
+        column = table.places("configuration", self._columns)
+        tested = (row >= 0) & (column >= 0) & (table.number == 0)
+        cells, table = (row[tested], column[tested]), table.select(tested)
+        self.tally = Tally.of(table)
+        costs, status = table.costs(metric)
+        shape = (len(self._rows), len(self._columns))
+        self._costs, self._failed = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+        self._costs[cells], self._failed[cells] = costs, status != Status.SOLVED
+        # Complete units, how many of them decided the question, and why the test is over.
+        self._complete, self._forecast_at = 0, PILOT
         self._decided: int | None = None
-        self._complete = self._forecast = 0
-        self._recorded()
+        self._over: str | None = None
+        self._chance: float | None = None
 
-    @property
-    def stop(self) -> Stop:
-        """Where it ended."""
-        return Stop(
-            why=self.why or self._end,
+    def run(self, purse: Purse, *, complete: bool = False) -> Stop:
+        """Make the runs until the question is decided, hopeless, or the purse is empty; or, with
+        `complete`, until all instances are run.
+        """
+        campaign, made = self._campaign, -1
+        self._look(purse, complete)
+        # A budget of time may pay for more than it seemed while the last runs were under way.
+        while self._over is None and self.tally.runs != made:
+            made = self.tally.runs
+            for finished in campaign.make(self._tasks(purse)):
+                self._take(finished)
+                self._look(purse, complete)
+                campaign.report(purse, **self._progress())
+        campaign.refuse_failures()
+        missing = np.isnan(self._costs).any()
+        stop = Stop(
+            why=self._over or ("budget" if missing else "instances"),
             units=self._complete,
-            runs=int(np.isfinite(self._costs).sum()),
+            runs=self.tally.runs,
             decided=self._decided,
             chance=self._chance,
         )
+        reach = self._reach(purse) if stop.why == "forecast" else None
+        names = [candidate.name for candidate in self.contestants.candidates]
+        record = {**asdict(stop), "reach": reach, "candidates": names}
+        if record != self._last_stop():
+            campaign.journal.event(STOP, record, commit=True)
+        return stop
 
-    def _recorded(self) -> None:
-        """Take in the runs of earlier calls."""
-        table, metric = self._campaign.journal.table(), self._campaign.scenario.metric
-        costs, status = table.charged(metric)
-        side = np.array([self._side.get(name, -1) for name in table.configurations], dtype=int)
-        place = np.array([self._where.get(name, -1) for name in table.instances], dtype=int)
-        if len(table):
-            side, place = side[table.configuration], place[table.instance]
-            mine = (side >= 0) & (place >= 0) & (table.number == 0)
-            self._costs[place[mine], side[mine]] = costs[mine]
-            self._failed[place[mine], side[mine]] = status[mine] != Status.SOLVED
-        self._look()
+    def _last_stop(self) -> dict[str, Any]:
+        """How this test ended the last time; a search has one for each of its winners."""
+        names = [candidate.name for candidate in self.contestants.candidates]
+        stops = [event.data for event in self._campaign.journal.events(STOP)]
+        return next((stop for stop in reversed(stops) if stop["candidates"] == names), {})
 
-    def tasks(self) -> Iterator[Task]:
+    def _tasks(self, purse: Purse) -> Iterator[Task]:
         """The runs that are missing, unit by unit, while the test goes on and the purse pays."""
-        scenario = self._campaign.scenario
+        sides = self.contestants.all
         for unit in self._units:
-            missing = [(i, s) for i in unit for s in np.flatnonzero(np.isnan(self._costs[i]))]
-            if not missing:
-                continue
-            if self.why is not None:
+            missing = [
+                (row, column)
+                for row in unit
+                for column in np.flatnonzero(np.isnan(self._costs[row])).tolist()
+            ]
+            if missing and purse.left() - self._campaign.out < len(missing):
                 return
-            if self._purse.left() - self._campaign.out < len(missing):
-                self._end = "budget"
-                return
-            for i, s in missing:
-                instance, side = self._instances[i], self._sides[s]
+            for row, column in missing if self._over is None else ():
+                instance, side = self.instances[row], sides[column]
                 yield Task(
                     configuration=side,
                     instance=instance,
                     number=0,
                     # Seeds of its own for each configuration: pairs are independent.
-                    seed=scenario.run_seed(instance.name, 0, side.name),
+                    seed=self._campaign.scenario.run_seed(instance.name, 0, side.name),
                 )
 
-    def take(self, finished: list[Finished]) -> None:
-        """Take in recorded runs, and look at the units that are complete."""
-        metric = self._campaign.scenario.metric
+    def _take(self, finished: list[Finished]) -> None:
+        """Take in recorded runs."""
         for run in finished:
-            if run.outcome.status == Status.ABORTED:
-                continue
-            i = self._where[run.task.instance.name]
-            s = self._side[run.task.configuration.name]
-            self._costs[i, s], self._failed[i, s] = charged(metric, run.outcome)
-        self._look()
-        self._report()
+            cell = self._rows[run.task.instance.name], self._columns[run.task.configuration.name]
+            self._costs[cell], status = self._campaign.scenario.metric.charged(run.outcome)
+            self._failed[cell] = status != Status.SOLVED
+            self.tally.count(run.outcome.wall, run.outcome.cpu)
 
-    def _look(self) -> None:
-        """Add the units that are complete, in their order, and decide whether to stop."""
+    def _look(self, purse: Purse, complete: bool) -> None:
+        """Look at the units that are complete, in their order, and decide whether to stop."""
         before = self._complete
-        while self._complete < len(self._units):
-            unit = self._units[self._complete]
+        for unit in self._units[before:]:
             costs, failed = self._costs[unit], self._failed[unit]
             if np.isnan(costs).any():
                 break
-            sides = [
-                Runs(costs=costs[:, [s]], failed=failed[:, [s]]) for s in range(len(self._sides))
-            ]
-            for decider, winner in zip(self._deciders, sides[:-1], strict=True):
-                decider.add(winner, sides[-1])
+            *candidates, default = (
+                Runs(costs=costs[:, [column]], failed=failed[:, [column]])
+                for column in self._columns.values()
+            )
+            for decider, candidate in zip(self._deciders, candidates, strict=True):
+                decider.add(candidate, default)
             self._complete += 1
             if self._decided is None and all(decider.decided for decider in self._deciders):
                 self._decided = self._complete
-        if self._all or self.why is not None:
+        if complete or self._over is not None:
             return
         if self._decided is not None:
-            self.why = "decided"
-        elif self._complete > before and self._complete >= max(PILOT, self._forecast):
-            self._forecast = self._complete + max(1, self._complete // OFTEN)
-            self._give_up()
+            self._over = "decided"
+        elif self._complete > before and self._complete >= self._forecast_at:
+            self._forecast_at = self._complete + max(1, self._complete // OFTEN)
+            self._give_up(purse)
 
-    def reach(self) -> int:
+    def _give_up(self, purse: Purse) -> None:
+        """Stop where no undecided candidate has a chance with what is left."""
+        more, last = self._reach(purse) - self._complete, self._last_stop()
+        if not more:
+            return
+        if last.get("why") == "forecast" and self._reach(purse) <= last["reach"]:
+            # Given up before, and nothing was added: runs that ended later change nothing.
+            chance = last["chance"]
+        else:
+            seed = self._campaign.scenario.seed
+            chance = max(one.chance(more, seed) for one in self._deciders if not one.decided)
+        if chance < HOPELESS:
+            self._over, self._chance = "forecast", chance
+
+    def _reach(self, purse: Purse) -> int:
         """How many units the purse and the instances allow in all."""
         rest = self._units[self._complete :]
         missing = np.cumsum([int(np.isnan(self._costs[unit]).sum()) for unit in rest])
-        return self._complete + int((missing <= self._purse.left()).sum())
+        return self._complete + int((missing <= purse.left()).sum())
 
-    def _give_up(self) -> None:
-        """Stop where no undecided candidate has a chance with what is left."""
-        reach = self.reach()
-        if reach == self._complete:
-            return
-        stops = self._campaign.journal.events(STOP)
-        last = stops[-1].data if stops else {}
-        if last.get("why") == "forecast" and reach <= last["reach"]:
-            # Given up before, and nothing was added: runs that ended later change nothing.
-            self.why, self._chance = "forecast", last["chance"]
-            return
-        more, seed = reach - self._complete, self._campaign.scenario.seed
-        chance = max(one.chance(more, seed) for one in self._deciders if not one.decided)
-        if chance < HOPELESS:
-            self.why, self._chance = "forecast", chance
-
-    def _report(self) -> None:
-        if self._campaign.watched:
-            known = self._deciders[0].progress()
-            if known:
-                known["instances"] = sum(map(len, self._units[: self._complete]))
-            self._campaign.report("validation", self._purse.spent, self._purse.budget, **known)
-
-
-def charged(metric: "Metric", outcome: Outcome) -> tuple[float, bool]:
-    """What a run costs, and whether it failed under the metric's cutoff."""
-    numbers = (outcome.cpu, outcome.wall, outcome.time, outcome.value, outcome.cap)
-    arrays = (np.array([np.nan if number is None else number]) for number in numbers)
-    costs, statuses = metric.costs(np.array([outcome.status], np.int8), *arrays)
-    return float(costs[0]), bool(statuses[0] != Status.SOLVED)
-
-
-def scale_of_metric(metric: "Metric") -> Scale:
-    """The range of costs and the penalty."""
-    low, high = metric.range()
-    cutoff = metric.cutoff if metric.timed else None
-    return Scale(low=low, high=high, cutoff=cutoff, par=metric.par)
-
-
-def check_range(metric: "Metric", primary: str, margin: str | None) -> None:
-    """Refuse means of costs without a range, which have no limits."""
-    if not np.isfinite(metric.range()).all() and (primary == "mean" or margin is not None):
-        raise InputError(
-            "A mean can only be proven with a known range of costs. Set low and high under "
-            "[metric] in the scenario, or give --primary wins."
-        )
-
-
-def announce(campaign: Campaign, terms: Terms, purse: Purse, *, complete: bool) -> None:
-    """Say what is run at most, before the first run; nothing where nothing is left."""
-    runs, done = len(terms.instances) * len(terms.contestants.both), campaign.test.runs
-    left = max(0, min(runs - done, int(min(purse.left(), runs))))
-    if left:
-        who = counted(len(terms.contestants.candidates), "candidate")
-        where = counted(len(terms.instances), "new instance")
-        until = "" if complete else ", until it is decided"
-        time = "" if purse.budget.unit == "runs" else f" in {purse.budget}"
-        what = counted(left, "more run" if done else "run")
-        campaign.announce(f"{who} and the default on {where}{until}: at most {what}{time}.", left)
+    def _progress(self) -> dict[str, Any]:
+        """The fields of `Progress` about the first candidate."""
+        interval = self._deciders[0].progress()
+        done = sum(map(len, self._units[: self._complete]))
+        return {**interval, "instances": done} if interval else {}

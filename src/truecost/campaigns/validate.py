@@ -9,51 +9,35 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from truecost.campaigns.budget import Budget
+from truecost.campaigns.budget import Budget, Tally
 from truecost.campaigns.campaign import Campaign, Execution
-from truecost.campaigns.fresh import (
-    Contestants,
-    contestants_of,
-    find_instances,
-    fresh_instances,
-    used_by,
-)
+from truecost.campaigns.contestants import Contestants, contestants_of
+from truecost.campaigns.fresh import find_instances, fresh_instances, used_by
 from truecost.campaigns.results import Validated
 from truecost.campaigns.testing import (
-    Terms,
+    ASKED,
+    Test,
     add_instances,
-    announce,
     begin_test,
-    check_range,
     draw_order,
-    planned_units,
-    recorded_contestants,
-    recorded_instances,
-    run_test,
-    share_of,
+    units_of,
 )
-from truecost.errors import InputError, check_choice
-from truecost.journal.journal import Journal
-from truecost.journal.logs import MORE, SEARCH, SEARCHED, TEST, store_log, test_plan, tested_on
+from truecost.errors import InputError, check_choice, counted
+from truecost.journal.journal import Journal, Kind
+from truecost.journal.logs import MORE, SEARCH, SEARCHED, TEST, store_log
 from truecost.journal.store import is_journal
 from truecost.judge.question import Question
-from truecost.matrix.log import Log, Plan
+from truecost.matrix.log import Log
 from truecost.running.scenario import Scenario
 from truecost.runs import Caveat, Instance
 
-if TYPE_CHECKING:
-    from truecost.journal.store import Kind
-    from truecost.judge.assessment import Assessment
-
-Source = Any
-
 
 def validate(
-    source: Source,
+    source: Any,
     scenario: Scenario | str | os.PathLike[str] | None = None,
     journal: str | os.PathLike[str] | None = None,
     *,
@@ -113,169 +97,89 @@ def validate(
             "writes one."
         )
     read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
-    own, kind = _own_journal(source)
-    if own is not None and kind != "gather":
-        _refuse_other_terms(own, journal, configuration, question)
-        with Journal.read(own) as recorded:
-            settings = recorded.settings()
-            untested = None if recorded.events(TEST) else _untested(recorded)
-        names = ("primary", "margin", "sampled", "delta")
-        question = Question(**{name: settings[name] for name in names})
-        settings["metric"] = read.metric.model_dump(mode="json")
-        with Campaign(read, own, kind, settings, **execution) as campaign:
-            if untested is not None:
-                contestants = contestants_of(read, [untested], [], None)
-                _begin(campaign, contestants, [untested], question, instances, asked)
-            return _continued(campaign, instances, asked, complete)
-    logs = _logs(source)
-    check_range(read.metric, primary, margin)
-    contestants = contestants_of(read, logs, _several(configuration), default)
-    settings = {
-        "candidates": {
-            contestants.names[one.name]: dict(one.values) for one in contestants.candidates
-        },
-        "default": dict(contestants.default.values),
-        "primary": primary,
-        "margin": margin,
-        "sampled": sampled,
-        "delta": delta,
-        "metric": read.metric.model_dump(mode="json"),
-    }
-    path = _journal_path(logs, read, journal)
-    with Campaign(read, path, "validate", settings, **execution) as campaign:
-        if not campaign.journal.events(TEST):
-            _begin(campaign, contestants, logs, question, instances, asked)
-        return _continued(campaign, instances, asked, complete)
-
-
-def _begin(
-    campaign: Campaign,
-    contestants: Contestants,
-    logs: Sequence[Log],
-    question: Question,
-    wanted: str | Sequence[Instance] | None,
-    asked: Budget | None,
-) -> None:
-    """Choose the instances, and record the terms of the test."""
-    book, scenario = campaign.journal, campaign.scenario
-    sampled: Any = question.sampled
-    chosen, _ = find_instances(scenario, wanted)
-    used = used_by(scenario, logs)
-    fresh = fresh_instances(scenario, used, chosen, sampled)
-    order = tuple(draw_order(fresh, sampled, (scenario.seed, book.decisions)))
-    width = len(contestants.both)
-    purse = campaign.purse(asked or _whole(order, width), campaign.test)
-    plan = Plan(
-        order=tuple(instance.name for instance in order),
-        planned=planned_units(order, sampled, width, purse),
-        candidates=tuple(candidate.name for candidate in contestants.candidates),
-        share=1.0 if book.kind == "validate" else share_of(0),
-        delta=question.delta,
-        primary=question.primary,
-        margin=question.margin,
-        sampled=sampled,
-    )
-    if len(logs) == 1 and book.kind == "validate":
-        store_log(book, _with_metric(logs[0], scenario))
-    terms = Terms(contestants=contestants, instances=order, plan=plan)
-    begin_test(campaign, terms, used=used, pattern=wanted if isinstance(wanted, str) else None)
-
-
-def _continued(
-    campaign: Campaign,
-    wanted: str | Sequence[Instance] | None,
-    asked: Budget | None,
-    complete: bool,
-) -> Validated:
-    """Run the latest test of a journal, from what is recorded: also a search's."""
-    book, scenario = campaign.journal, campaign.scenario
-    test = book.events(TEST)[-1].data
-    contestants = recorded_contestants(book, test)
-    patterns = [event.data.get("pattern") for event in book.events(TEST, MORE)]
-    chosen, named = find_instances(scenario, wanted, [one for one in patterns if one])
-    plan = test_plan(book, test)
-    known = recorded_instances(book, plan, named)
-    fresh = fresh_instances(scenario, test["used"], chosen, plan.sampled, known)
-    instances, new = known, fresh[len(known) :]
-    if new:
-        pattern = wanted if isinstance(wanted, str) else None
-        instances = (*known, *add_instances(campaign, new, plan.sampled, pattern))
-    held_out = [name for event in book.events(SEARCH) for name in event.data["held_out"]]
-    campaign.hold_out([*held_out, *tested_on(book)])
-    # The recorded budgets of a search are not those of its test.
-    earlier = campaign.budgets() if book.kind == "validate" and not complete else []
-    if asked is not None and book.kind == "validate":
-        campaign.note_budget(asked)
-    whole = _whole(instances, len(contestants.both))
-    purse = campaign.purse(asked or (earlier[-1] if earlier else whole), campaign.test)
-    terms = Terms(contestants=contestants, instances=instances, plan=plan)
-    announce(campaign, terms, purse, complete=complete)
-    stop = run_test(campaign, terms, purse, complete=complete)
-    known_names = {instance.name for instance in instances}
-    return Validated(
-        scenario=scenario.name,
-        journal=book.path,
-        assessments=_assessments(book, plan, contestants),
-        stop=stop,
-        runs=campaign.test.runs,
-        cpu=campaign.test.cpu,
-        spent=purse.spent,
-        budget=purse.budget,
-        instances=len(instances),
-        left_out=sum(one.name not in known_names for one in chosen),
-    )
-
-
-def _assessments(
-    journal: Journal, plan: Plan, contestants: Contestants
-) -> "tuple[Assessment, ...]":
-    """The verdicts, from the journal alone."""
-    from truecost.judge.assess import assess
-
-    log, asked = journal.log(), ("primary", "margin", "sampled", "delta")
-    question = Question(**{name: getattr(plan, name) for name in asked})
-    names = [contestants.names[one.name] for one in contestants.candidates]
-    return tuple(assess(log, replace(question, configuration=name)) for name in names)
-
-
-def _whole(instances: Sequence[Instance], width: int) -> Budget:
-    """What all instances take."""
-    return Budget(amount=float(max(1, len(instances) * width)), unit="runs")
-
-
-def _with_metric(log: Log, scenario: Scenario) -> Log:
-    """The log, with a caveat where its costs are not those of the scenario."""
-    ends = (log.runs.low, log.runs.high)
-    if not np.isfinite(ends).all() or np.allclose(ends, scenario.metric.range()):
-        return log
-    low, high = scenario.metric.range()
-    sentence = (
-        f"Training costs are between {ends[0]:g} and {ends[1]:g}, test costs between {low:g} and "
-        f"{high:g}: do not compare them."
-    )
-    return replace(log, caveats=(*log.caveats, Caveat("other metric", sentence)))
-
-
-def _own_journal(source: Source) -> "tuple[Path | None, Kind]":
-    """The journal whose own test a source asks to continue, and its kind."""
-    path = None
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if not is_journal(path):
+    sources = [] if source is None else source if isinstance(source, list | tuple) else [source]
+    tests = [path for one in sources if (path := _journal_of_test(one)) is not None]
+    if tests and len(sources) > 1:
+        raise InputError(f"{tests[0]}: continue its test alone, without other logs.")
+    kind: Kind = "validate"
+    if tests:
+        # Its test continues there, and with its candidates: others would use δ twice.
+        path = tests[0]
+        if journal is not None and Path(journal).resolve() != path.resolve():
             raise InputError(
-                f"{path}: not a journal. Read other logs with truecost.import_runs first."
+                f"{path}: its test continues in this journal itself. Leave out the other journal."
             )
-    elif isinstance(source, Log) and source.test_plan is not None:
-        path = Path(source.path)
-        if not source.path or not is_journal(path):
+        if configuration is not None or default is not None:
+            raise InputError(
+                f"{path}: winner and default were fixed when its test began. Leave out "
+                "--configuration and --default."
+            )
+        kind, settings = _settings_of(path, question)
+        question = Question(**{name: settings[name] for name in ASKED})
+        logs, contestants = [], None
+    else:
+        if not np.isfinite(read.metric.range()).all() and (primary == "mean" or margin is not None):
+            raise InputError(
+                "A mean can only be proven with a known range of costs. Set low and high under "
+                "[metric] in the scenario, or give --primary wins."
+            )
+        logs = [_log(one) for one in sources]
+        named = configuration if isinstance(configuration, list | tuple) else [configuration]
+        chosen = [one for one in named if one is not None]
+        contestants = contestants_of(read, logs, chosen, default)
+        settings = {
+            "candidates": {
+                contestants.names[one.name]: dict(one.values) for one in contestants.candidates
+            },
+            "default": dict(contestants.default.values),
+            **{name: getattr(question, name) for name in ASKED},
+        }
+        stem = Path(logs[0].path).stem if logs and logs[0].path else read.name
+        path = Path(f"{stem}-validation.db" if journal is None else journal)
+    settings["metric"] = read.metric.model_dump(mode="json")
+    with Campaign(read, path, kind, settings, **execution) as campaign:
+        if not campaign.journal.events(TEST):
+            if contestants is None:
+                logs = [_untested(campaign.journal)]
+                contestants = contestants_of(read, logs, [], None)
+            _begin(campaign, contestants, logs, question, instances, asked)
+        return _continued(campaign, question, instances, asked, complete)
+
+
+def _journal_of_test(source: Any) -> Path | None:
+    """The journal of `configure` or `validate` whose own test a source asks to continue."""
+    if isinstance(source, Log):
+        if source.test_plan is None:
+            return None
+        if not source.path or not is_journal(source.path):
             raise InputError(
                 "This log has been tested already, and its test belongs to the journal that made "
                 "it. Name that journal."
             )
-    if path is None:
-        return None, "gather"
+    elif not isinstance(source, str | os.PathLike):
+        raise InputError(f"{source!r:.80} is no log. Read it with truecost.import_runs.")
+    elif not is_journal(source):
+        raise InputError(f"{source}: not a journal. Read other logs with truecost.import_runs.")
+    path = Path(source.path if isinstance(source, Log) else source)
     with Journal.read(path) as journal:
-        return path, journal.kind
+        return None if journal.kind == "gather" else path
+
+
+def _log(source: Any) -> Log:
+    if isinstance(source, Log):
+        return source
+    with Journal.read(source) as journal:
+        return journal.log()
+
+
+def _settings_of(path: Path, question: Question) -> tuple[Kind, dict[str, Any]]:
+    """The settings of a journal, with what is asked otherwise: the journal refuses a change."""
+    with Journal.read(path) as recorded:
+        kind, settings = recorded.kind, recorded.settings
+    usual = Question(sampled="instance")
+    asked = {name: getattr(question, name) for name in ASKED}
+    changes = {name: value for name, value in asked.items() if value != getattr(usual, name)}
+    return kind, settings | changes
 
 
 def _untested(journal: Journal) -> Log:
@@ -289,66 +193,103 @@ def _untested(journal: Journal) -> Log:
     return journal.log()
 
 
-def _refuse_other_terms(
-    own: Path,
-    journal: str | os.PathLike[str] | None,
-    configuration: Any,
+def _begin(
+    campaign: Campaign,
+    contestants: Contestants,
+    logs: Sequence[Log],
     question: Question,
+    wanted: str | Sequence[Instance] | None,
+    asked: Budget | None,
 ) -> None:
-    """A test continues in its own journal and on its own terms: others would use δ twice."""
-    if journal is not None and Path(journal).resolve() != own.resolve():
+    """Choose the instances, and record the test."""
+    journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
+    chosen, _ = find_instances(scenario, wanted)
+    used = used_by(scenario, logs)
+    fresh = fresh_instances(scenario, used, chosen, sampled)
+    order = draw_order(fresh, sampled, (scenario.seed, journal.decisions))
+    width = len(contestants.all)
+    purse = campaign.purse(asked or _budget(len(order) * width), Tally())
+    least = len(units_of(order, sampled)[0]) * width
+    if purse.left() < least:
         raise InputError(
-            f"{own}: its test continues in this journal itself. Leave out the other journal."
+            f"The first {sampled} takes {least:,} runs, and the budget has "
+            f"{max(purse.left(), 0):,.0f} left. Give a budget of at least {least:,} runs."
         )
-    with Journal.read(own) as recorded:
-        tests = recorded.events(TEST)
-    if not tests:
-        return
-    terms = tests[-1].data
-    usual = Question(sampled="instance")
-    for name in ("primary", "margin", "sampled", "delta"):
-        asked = getattr(question, name)
-        if asked not in (getattr(usual, name), terms[name]):
-            raise InputError(
-                f"{own}: {name} is {terms[name] or 'not set'}, which was fixed when its test began."
-                f" Leave out --{name}."
-            )
-    names = {*terms["candidates"], *(terms["names"].get(one) for one in terms["candidates"])}
-    if configuration is not None and configuration not in names:
-        raise InputError(
-            f"{own}: its test is about {', '.join(terms['candidates'])}. Leave out --configuration."
+    if len(logs) == 1 and journal.kind == "validate":
+        store_log(journal, _with_metric(logs[0], scenario))
+    pattern = wanted if isinstance(wanted, str) else None
+    begin_test(campaign, contestants, order, question, purse, used=used, pattern=pattern)
+
+
+def _continued(
+    campaign: Campaign,
+    question: Question,
+    wanted: str | Sequence[Instance] | None,
+    asked: Budget | None,
+    complete: bool,
+) -> Validated:
+    """Run the latest test of a journal, from what is recorded: also a search's."""
+    from truecost.judge.assess import assess
+
+    journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
+    data = journal.events(TEST)[-1].data
+    patterns = [event.data.get("pattern") for event in journal.events(TEST, MORE)]
+    chosen, named = find_instances(scenario, wanted, [one for one in patterns if one])
+    test = Test(campaign, data, named)
+    tested = test.instances
+    if new := fresh_instances(scenario, data["used"], chosen, sampled, tested)[len(tested) :]:
+        add_instances(campaign, new, sampled, wanted if isinstance(wanted, str) else None)
+        test = Test(campaign, data, named)
+    whole = _budget(len(test.instances) * len(test.contestants.all))
+    budget = asked or whole
+    # The recorded budgets of a search are not those of its test.
+    if journal.kind == "validate":
+        if asked is not None:
+            campaign.budget = asked
+        elif not complete:
+            budget = campaign.budget or whole
+    purse = campaign.purse(budget, test.tally)
+    left = int(min(purse.left(), whole.amount - test.tally.runs))
+    if left > 0:
+        candidates = counted(len(test.contestants.candidates), "candidate")
+        new_instances = counted(len(test.instances), "new instance")
+        until = "" if complete else ", until it is decided"
+        time = "" if budget.unit == "runs" else f" in {budget}"
+        campaign.announce(
+            f"{candidates} and the default on {new_instances}{until}: at most "
+            f"{counted(left, 'more run' if test.tally.runs else 'run')}{time}.",
+            left,
         )
+    stop = test.run(purse, complete=complete)
+    log, kept = journal.log(), {instance.name for instance in test.instances}
+    names = [test.contestants.names[one.name] for one in test.contestants.candidates]
+    return Validated(
+        scenario=scenario.name,
+        journal=journal.path,
+        assessments=tuple(assess(log, replace(question, configuration=name)) for name in names),
+        stop=stop,
+        runs=test.tally.runs,
+        cpu=test.tally.cpu,
+        spent=purse.spent,
+        budget=budget,
+        instances=len(test.instances),
+        left_out=sum(one.name not in kept for one in chosen),
+    )
 
 
-def _logs(source: Source) -> list[Log]:
-    if source is None:
-        return []
-    sources = source if isinstance(source, list | tuple) else [source]
-    logs = []
-    for one in sources:
-        own, kind = _own_journal(one)
-        if own is not None and kind != "gather" and len(sources) > 1:
-            raise InputError(f"{own}: continue its test alone, without other logs.")
-        if isinstance(one, Log):
-            logs.append(one)
-        elif own is not None:
-            with Journal.read(own) as journal:
-                logs.append(journal.log())
-        else:
-            raise InputError(f"{one!r:.80} is no log. Read it with truecost.import_runs.")
-    return logs
+def _budget(runs: int) -> Budget:
+    """A budget for all runs there are."""
+    return Budget(amount=float(max(1, runs)), unit="runs")
 
 
-def _several(configuration: Any) -> list[Any]:
-    if configuration is None:
-        return []
-    return list(configuration) if isinstance(configuration, list | tuple) else [configuration]
-
-
-def _journal_path(
-    logs: Sequence[Log], scenario: Scenario, journal: str | os.PathLike[str] | None
-) -> Path:
-    if journal is not None:
-        return Path(journal)
-    stem = Path(logs[0].path).stem if logs and logs[0].path else scenario.name
-    return Path(f"{stem}-validation.db")
+def _with_metric(log: Log, scenario: Scenario) -> Log:
+    """The log, with a caveat where its costs are not those of the scenario."""
+    ends = (log.runs.low, log.runs.high)
+    if not np.isfinite(ends).all() or np.allclose(ends, scenario.metric.range()):
+        return log
+    low, high = scenario.metric.range()
+    sentence = (
+        f"Training costs are between {ends[0]:g} and {ends[1]:g}, test costs between {low:g} and "
+        f"{high:g}: do not compare them."
+    )
+    return replace(log, caveats=(*log.caveats, Caveat("other metric", sentence)))

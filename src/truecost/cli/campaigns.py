@@ -1,5 +1,5 @@
-"""What gather, configure and validate share: the scenario, the journal's name, progress, and the
-line that continues after an interruption.
+"""What gather, configure and validate share: the scenario, progress, and the line that continues
+after an interruption.
 """
 
 import shlex
@@ -8,72 +8,51 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from truecost.cli.options import Running
-from truecost.cli.printing import print_text, visible
+from truecost.cli.printing import print_text
 from truecost.cli.progress import campaign_note, progress
 from truecost.errors import InputError, did_you_mean
+from truecost.show.numbers import visible
 
 if TYPE_CHECKING:
     from truecost.campaigns.budget import Budget
     from truecost.campaigns.campaign import Execution, Progress
+    from truecost.judge.question import Question
     from truecost.running.scenario import Scenario
 
 
 def read_scenario(path: Path, quiet: bool) -> "Scenario":
-    """The scenario of a file; a built-in one, named where no such file exists, is exported to a
-    folder of that name first.
+    """The scenario of a file or folder; a built-in one, named where no such file exists, is
+    exported to a folder first.
     """
-    from truecost import scenarios
     from truecost.running.scenario import Scenario
 
     # Built-in scenarios have names without folders and endings.
     if path.exists() or len(path.parts) != 1 or path.suffix:
         return Scenario.read(path / "scenario.toml" if path.is_dir() else path)
-    if path.name not in scenarios.names():
-        known = scenarios.names()
+    from truecost import scenarios
+
+    names = scenarios.names()
+    if path.name not in names:
         raise InputError(
-            f"{path}: no such file. Name a scenario file, or a built-in scenario "
-            f"({', '.join(known)}){did_you_mean(path.name, known)}"
+            f"{path}: There is no such file.{did_you_mean(path.name, names)} Name a scenario file, "
+            f"or a built-in scenario: {', '.join(names)}."
         )
     with progress("instances", quiet=quiet) as meter:
-        exported = scenarios.export(
-            path.name,
-            Path(f"{path.name}-small"),
-            progress=lambda what, done, total: meter.tell(
-                done / max(total, 1), count=done, total=total, note=what
-            ),
-        )
-    return Scenario.read(exported)
+        folder = Path(f"{path.name}-small")
+        return Scenario.read(scenarios.export(path.name, folder, progress=meter.count))
 
 
-def journal_path(given: Path | None, name: str, ending: str) -> Path:
-    """The journal: the file that was given, else one named after the scenario or the log."""
-    return given or Path(f"{name or 'scenario'}{ending}.db")
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """End as after Ctrl-C when a batch system or a closing terminal asks to; what nohup ignores is
-    still ignored.
-    """
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [
-        number
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is signal.SIG_DFL
-    ]
-    for number in numbers:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
+def terms(question: "Question") -> dict[str, Any]:
+    """What a test is about, as configure and validate take it."""
+    return {
+        "primary": question.primary,
+        "margin": question.margin,
+        "sampled": question.sampled or "instance",
+        "delta": question.delta,
+    }
 
 
 def typed(budget: "Budget | None" = None) -> str:
@@ -102,8 +81,7 @@ def execution(running: Running, *, quiet: bool, json: bool) -> "Iterator[Executi
                 meter.tell(
                     now.share,
                     count=now.runs,
-                    # A budget in seconds says nothing about the number of runs.
-                    total=int(now.budget.amount) if now.budget.unit == "runs" else None,
+                    total=now.total,
                     cpu=now.cpu,
                     note=campaign_note(now),
                 )
@@ -119,3 +97,26 @@ def execution(running: Running, *, quiet: bool, json: bool) -> "Iterator[Executi
     except KeyboardInterrupt:
         sys.stderr.write(f"Nothing is lost. To continue: {visible(line)}\n")
         raise
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """End as after Ctrl-C when a batch system or a closing terminal asks to; what nohup ignores is
+    still ignored.
+    """
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)

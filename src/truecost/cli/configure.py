@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truecost.cli.campaigns import execution, journal_path, read_scenario, typed
+from truecost.cli.campaigns import execution, read_scenario, terms, typed
 from truecost.cli.options import (
     All,
     Budget,
@@ -18,7 +18,7 @@ from truecost.cli.options import (
     ScenarioFile,
     with_records,
 )
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result, verdict_text
 from truecost.errors import InputError
 from truecost.judge.question import Question
 
@@ -30,24 +30,19 @@ if TYPE_CHECKING:
 def command(
     scenario: ScenarioFile,
     running: Running,
-    question: Annotated[Question, ("configuration", "default", "basis", "candidates", "seed")],
+    question: Annotated[Question, ("configuration", "basis", "candidates", "seed")],
     budget: Budget = None,
     journal: Journal = None,
     runs: Annotated[
-        int,
-        typer.Option(
-            "--runs", help="At most this many runs of a configuration on an instance.", min=1
-        ),
+        int, typer.Option(metavar="N", help="Most runs of a configuration on an instance.")
     ] = 5,
     start: Annotated[
         Path | None,
-        typer.Option(
-            "--start", help="Try these first: a file of configurations, or an earlier log."
-        ),
+        typer.Option(metavar="FILE", help="Try these first: configurations or an earlier log."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="Seed of the search; the scenario's unless given.", min=0),
+        typer.Option(metavar="N", help="Seed of the search; the scenario's if not given."),
     ] = None,
     all_: All = False,
     quiet: Quiet = False,
@@ -58,40 +53,32 @@ def command(
     Rerun the same command to resume; a larger budget continues the search and tests again.
     """
     from truecost.campaigns.configure import configure
-    from truecost.cli.terminal import print_assessment
     from truecost.show.next_steps import next_steps
     from truecost.show.summaries import search_summary
 
     read = read_scenario(scenario, quiet)
-    path = journal_path(journal, read.name, "-search")
     first = [] if start is None else _starts(start, read)
     with execution(running, quiet=quiet, json=json) as how:
         configured = configure(
             read,
-            path,
+            journal,
             budget=budget,
             runs=runs,
             start=first,
             seed=seed,
-            primary=question.primary,
-            margin=question.margin,
-            sampled="family" if question.sampled == "family" else "instance",
-            delta=question.delta,
+            **terms(question),
             **how,
         )
-    if json:
-        print_json({"schema": 2, **configured.to_dict()})
-        return
-    print_text(search_summary(configured))
-    print_text("")
-    steps = next_steps(configured.assessment)
-    if configured.assessment.grade != "better":
+    assessment = configured.assessment
+    steps = next_steps(assessment)
+    if assessment.grade != "better":
         # The search goes on where it ended, and tests a new winner with its share of δ.
         # `validate` may have spent more on its test than the search was given.
         spent = max(configured.budget.amount, configured.spent)
         larger = replace(configured.budget, amount=2.0 * math.ceil(spent))
         steps = (*steps[:1], typed(larger))
-    print_assessment(configured.assessment, everything=all_, steps=steps)
+    verdict = verdict_text(assessment, everything=all_, steps=steps)
+    print_result(configured.to_dict(), f"{search_summary(configured)}\n\n{verdict}", json=json)
 
 
 def _starts(path: Path, scenario: "Scenario") -> Any:

@@ -1,13 +1,14 @@
 """`truecost gather`: runs of configurations on instances, into a journal."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from truecost.cli.campaigns import execution, journal_path, read_scenario
+from truecost.cli.campaigns import execution, read_scenario
 from truecost.cli.options import Journal, Json, Quiet, Running, ScenarioFile, with_records
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result
 
 
 @with_records
@@ -17,17 +18,13 @@ def command(
     journal: Journal = None,
     configurations: Annotated[
         str | None,
-        typer.Option(
-            "--configurations",
-            metavar="N|FILE",
-            help="How many: the default and random ones (50), or a file that lists them.",
-        ),
+        typer.Option(metavar="N|FILE", help="The default and N − 1 random ones (50), or a file."),
     ] = None,
     instances: Annotated[
-        int | None, typer.Option("--instances", help="How many; all unless given.", min=1)
+        int | None, typer.Option(metavar="N", help="How many; all unless given.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", help="Runs per instance; 5 unless given.", min=1)
+        int | None, typer.Option(metavar="N", help="Runs per instance; 5 unless given.")
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -40,14 +37,11 @@ def command(
     from truecost.show.summaries import campaign_summary
 
     read = read_scenario(scenario, quiet)
-    path = journal_path(journal, read.name, "")
+    path = journal or Path(f"{read.name}.db")
     given: int | Path | None = None
     if configurations is not None:
         given = int(configurations) if configurations.isdecimal() else Path(configurations)
     with execution(running, quiet=quiet, json=json) as how:
         gathered = gather(read, path, configurations=given, instances=instances, runs=runs, **how)
-    if json:
-        print_json(gathered.to_dict())
-        return
-    print_text(campaign_summary(gathered))
-    print_text(f"Next: truecost audit {path}")
+    text = f"{campaign_summary(gathered)}\nNext: truecost audit {shlex.quote(str(path))}"
+    print_result(gathered.to_dict(), text, json=json)

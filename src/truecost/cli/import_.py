@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from truecost.cli.options import Json, Runs, with_records
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result
+from truecost.errors import InputError
 from truecost.matrix.reading import Reading
 
 
@@ -16,7 +17,7 @@ def command(
     reading: Reading,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the runs here: NAME.csv or NAME.csv.gz."),
+        typer.Option("--out", "-o", metavar="FILE", help="Write a table: NAME.csv or NAME.csv.gz."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -26,16 +27,14 @@ def command(
     and test runs as NAME-test.csv.
     """
     from truecost import api
-    from truecost.judge.assessment import SCHEMA, plain
+    from truecost.judge.assessment import plain
     from truecost.matrix.files import write_log
     from truecost.show.summaries import log_summary
 
     log = api.import_runs(runs, reading)
     if out is not None:
+        if out.exists() and Path(runs).exists() and out.samefile(runs):
+            raise InputError(f"{out} is the file that is read. Choose another name.")
         write_log(log, out)
-    if json:
-        print_json({"schema": SCHEMA, **plain(log)})
-        return
-    print_text(log_summary(log))
-    if out is not None:
-        print_text(f"Written: {out}")
+    written = "" if out is None else f"\nWritten: {out}"
+    print_result(plain(log), f"{log_summary(log)}{written}", json=json)

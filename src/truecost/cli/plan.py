@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from truecost.cli.options import Json, Runs, with_records
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result
 from truecost.judge.question import Question
 from truecost.matrix.reading import Reading
 
@@ -14,18 +14,15 @@ from truecost.matrix.reading import Reading
 def command(
     runs: Runs,
     reading: Annotated[Reading, ("test",)],
-    question: Annotated[Question, ("default", "basis", "candidates")],
+    question: Annotated[Question, ("basis", "candidates")],
     error: Annotated[
-        float | None,
-        typer.Option(
-            "--error", help="How many runs and instances give this standard error of the mean."
-        ),
+        float | None, typer.Option(metavar="X", help="What gives this standard error of the mean.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option("--budget", help="The best use of this many runs.", min=1)
+        int | None, typer.Option(metavar="RUNS", help="The best use of this many runs.")
     ] = None,
     instances: Annotated[
-        int | None, typer.Option("--instances", help="How many instances exist.", min=1)
+        int | None, typer.Option(metavar="N", help="How many instances exist.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -34,12 +31,9 @@ def command(
     The forecast uses only runs that did not choose the winner. After SMAC3 or irace it says how
     many instances prove a true difference of 5, 10 or 20 %.
     """
-    from truecost import api, planning
+    from truecost import api
 
-    planned = planning.plan(
-        api.import_runs(runs, reading), question, error=error, budget=budget, instances=instances
+    plan = api.plan(
+        runs, error=error, budget=budget, instances=instances, reading=reading, question=question
     )
-    if json:
-        print_json({"schema": 2, **planned.to_dict()})
-    else:
-        print_text(planned.summary())
+    print_result(plan.to_dict(), plan.summary(), json=json)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from truecost.cli.printing import visible
+from truecost.show.numbers import visible
 
 if TYPE_CHECKING:
     from truecost.campaigns.campaign import Progress
@@ -26,10 +26,11 @@ class Meter:
     did is not taken for work done since.
     """
 
-    def __init__(self, what: str, *, watched: bool, quiet: bool) -> None:
-        self._what, self._watched, self._quiet = what, watched, quiet
+    def __init__(self, what: str, *, quiet: bool) -> None:
+        self._what, self._quiet = what, quiet
+        self._watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._started = time.monotonic()
-        self._written = self._started if not watched else 0.0
+        self._written = 0.0 if self._watched else self._started
         self._first: tuple[float, float] | None = None
 
     def tell(
@@ -42,12 +43,10 @@ class Meter:
         note: str = "",
     ) -> None:
         """Report the share of the work that is done, the number of parts, and CPU seconds."""
-        if self._quiet:
-            return
         now = time.monotonic()
         if self._first is None:
             self._first = (now, share)
-        if now - self._written < (CHANGE_EVERY if self._watched else LINE_EVERY):
+        if self._quiet or now - self._written < (CHANGE_EVERY if self._watched else LINE_EVERY):
             return
         self._written = now
         parts = [f"{min(share, 1.0):.0%}"]
@@ -59,12 +58,18 @@ class Meter:
         since, before = self._first
         if share > before:
             parts.append(f"{_clock((now - since) * (1 - share) / (share - before))} to go")
-        self._write(", ".join([*parts, visible(note)] if note else parts))
+        line = ", ".join([*parts, visible(note)] if note else parts)
+        if self._watched:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            line = f"\r\x1b[K{line[: width - 1]}"
+        else:
+            line += "\n"
+        sys.stderr.write(line)
+        sys.stderr.flush()
 
-    def say(self, note: str) -> None:
-        """What holds the work up."""
-        if not self._quiet:
-            self._write(visible(note))
+    def count(self, what: str, done: int, total: int) -> None:
+        """Report how many of the parts are done, and what they are."""
+        self.tell(done / max(total, 1), count=done, total=total, note=what)
 
     def clear(self) -> None:
         """Remove the changing line."""
@@ -72,20 +77,11 @@ class Meter:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
-    def _write(self, line: str) -> None:
-        if self._watched:
-            width = os.get_terminal_size(sys.stderr.fileno()).columns
-            sys.stderr.write(f"\r\x1b[K{line[: width - 1]}")
-        else:
-            sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
-
 
 @contextmanager
 def progress(what: str, *, quiet: bool) -> Iterator[Meter]:
     """A meter to report to: `what` is counted."""
-    watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    meter = Meter(what, watched=watched, quiet=quiet)
+    meter = Meter(what, quiet=quiet)
     try:
         yield meter
     finally:
@@ -94,16 +90,14 @@ def progress(what: str, *, quiet: bool) -> Iterator[Meter]:
 
 def campaign_note(now: "Progress") -> str:
     """What a campaign found so far, in a few words."""
+    parts = []
     if now.incumbent is not None:
-        note = f"best so far {now.incumbent}: {now.estimate:.3g}"
+        parts.append(f"best so far {now.incumbent}: {now.estimate:.3g}")
     elif now.quantity:
         low, high = now.interval
         limits = f"[{low:.3g}, {high:.3g}]"
-        note = f"{now.instances:,} instances, {now.quantity} {now.estimate:.3g} in {limits}"
-    else:
-        note = ""
-    failed = sum(count for status, count in now.outcomes.items() if status.name != "SOLVED")
-    return " · ".join(part for part in (note, f"{failed:,} not solved" if failed else "") if part)
+        parts.append(f"{now.instances:,} instances, {now.quantity} {now.estimate:.3g} in {limits}")
+    return " · ".join([*parts, f"{now.unsolved:,} not solved"] if now.unsolved else parts)
 
 
 def _clock(seconds: float) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from truecost.cli.options import Json, Runs, with_records
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result, stem
 from truecost.errors import InputError
 from truecost.judge.question import Question
 from truecost.matrix.reading import Reading
@@ -19,11 +19,12 @@ def command(
     question: Question,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The page; NAME-report.html unless given."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The page; NAME-report.html if not given."
+        ),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="The title of the page.")] = None,
     latex: Annotated[
-        Path | None, typer.Option("--latex", help="Also write the table for a paper here.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the table for a paper here.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -32,13 +33,11 @@ def command(
     from truecost.show import latex as latex_text
     from truecost.show.verdict import block
 
-    path = Path(f"{Path(runs).name.partition('.')[0]}-report.html") if out is None else out
+    path = Path(f"{stem(runs)}-report.html") if out is None else out
     if path.suffix != ".html":
-        raise InputError(f"{path}: a report is an HTML page. Give a name that ends in .html.")
-    assessment = api.report(api.import_runs(runs, reading), path, question=question, title=title)
+        raise InputError(f"{path}: A report is an HTML page. Give a name that ends in .html.")
+    assessment = api.report(runs, path, reading=reading, question=question)
     if latex is not None:
         latex.write_text(latex_text.table(assessment))
-    if json:
-        print_json({**assessment.to_dict(), "page": str(path)})
-        return
-    print_text(f"{block(assessment).answer}\n{path} has the whole report.")
+    text = f"{block(assessment).answer}\n{path} has the whole report."
+    print_result({**assessment.to_dict(), "page": path}, text, json=json)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from truecost.cli.options import Json, Quiet, Runs, with_records
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result, stem
 from truecost.cli.progress import progress
 from truecost.matrix.reading import Reading
 
@@ -16,31 +16,32 @@ def command(
     runs: Runs,
     reading: Annotated[Reading, ("test",)],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The folder; NAME-paper unless given.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="The folder; NAME-paper if not given."),
     ] = None,
     splits: Annotated[
-        int, typer.Option("--splits", help="Random splits into training and test.", min=2)
+        int, typer.Option(metavar="N", help="Random splits of the instances.", min=2)
     ] = 2500,
     only: Annotated[
-        str | None,
-        typer.Option("--only", help="Some parts: estimators, m, n, k; separated by commas."),
+        str | None, typer.Option(metavar="PARTS", help="Out of estimators,m,n,k.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of the splits.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the splits.", min=0)] = 0,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes; one per core.", min=1)
+        int | None, typer.Option(metavar="N", help="Processes; one per core.", min=1)
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Repeat the paper's experiments: estimators, error against m, N and K, fits, and eight claims.
 
-    Writes report.md, tables and figures (SVG and PDF). Rerun the same command to resume.
+    Writes report.md, tables and figures (SVG and PDF).
     """
     from truecost import api
+    from truecost.paper.reproduce import reproduce
 
-    folder = Path(f"{Path(runs).name.partition('.')[0]}-paper") if out is None else out
+    folder = Path(f"{stem(runs)}-paper") if out is None else out
     with progress("splits", quiet=quiet) as meter:
-        reproduction = api.reproduce(
+        reproduction = reproduce(
             api.import_runs(runs, reading),
             folder,
             splits=splits,
@@ -49,7 +50,4 @@ def command(
             workers=workers,
             progress=lambda what, share: meter.tell(share, note=what),
         )
-    if json:
-        print_json(reproduction.to_dict())
-        return
-    print_text(reproduction.summary())
+    print_result(reproduction.to_dict(), reproduction.summary(), json=json)

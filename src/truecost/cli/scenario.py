@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from truecost.cli.options import Json, Quiet, Runs, with_records
-from truecost.cli.printing import print_json, print_text
+from truecost.cli.printing import print_result
 from truecost.cli.progress import progress
 from truecost.errors import InputError
 from truecost.matrix.reading import Reading
@@ -25,40 +25,32 @@ def list_(json: Json = False) -> None:
     from truecost import scenarios
 
     described = [scenarios.describe(name) for name in scenarios.names()]
-    if json:
-        print_json({"schema": 2, "scenarios": [scenario.to_dict() for scenario in described]})
-        return
-    for scenario in described:
-        print_text(f"{scenario.name:<26} {scenario.title}")
-        for name, size in scenario.sizes.items():
-            print_text(
-                f"  {name:<8} {size.instances} instances, cutoff {size.cutoff:g} s: {size.what}"
-            )
-    print_text("Next: truecost scenario export NAME FOLDER")
+    lines = []
+    for one in described:
+        lines.append(f"{one.name:<26} {one.title}")
+        for name, size in one.sizes.items():
+            count = f"{size.instances} instances, cutoff {size.cutoff:g} s"
+            lines.append(f"  {name:<8} {count}: {size.what}")
+    text = "\n".join([*lines, "Next: truecost scenario export NAME FOLDER"])
+    print_result({"scenarios": [one.to_dict() for one in described]}, text, json=json)
 
 
 @app.command()
 def export(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A scenario that `scenario list` names.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="One that `scenario list` names.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
     size: Annotated[
-        str,
-        typer.Option("--size", help="A size that `scenario list` names, such as small or paper."),
+        str, typer.Option(metavar="SIZE", help="One that `scenario list` names.")
     ] = "small",
     instances: Annotated[
-        int | None,
-        typer.Option("--instances", help="How many; as many as the size has.", min=1),
+        int | None, typer.Option(metavar="N", help="How many; as many as the size has.")
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Another seed makes other instances.", min=0)
-    ] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed makes other instances.")] = 1,
     target: Annotated[
-        Path | None, typer.Option("--target", help="Run this solver, not the packaged one.")
+        Path | None, typer.Option(metavar="FILE", help="Run this solver, not the packaged one.")
     ] = None,
     workers: Annotated[
-        int, typer.Option("--workers", help="Processes that solve references of LKH.", min=1)
+        int, typer.Option(metavar="N", help="Processes that solve references of LKH.")
     ] = 1,
     quiet: Quiet = False,
     json: Json = False,
@@ -75,14 +67,11 @@ def export(
             seed=seed,
             target=target,
             workers=workers,
-            progress=lambda what, done, total: meter.tell(
-                done / max(total, 1), count=done, total=total, note=what
-            ),
+            progress=meter.count,
         )
-    if json:
-        print_json({"schema": 2, "name": name, "size": size, "seed": seed, "scenario": str(path)})
-        return
-    print_text(f"Written: {path}\nNext: truecost gather {shlex.quote(str(path))}")
+    data = {"name": name, "size": size, "seed": seed, "scenario": path}
+    text = f"Written: {path}\nNext: truecost gather {shlex.quote(str(path))}"
+    print_result(data, text, json=json)
 
 
 @app.command("from-log")
@@ -90,12 +79,11 @@ def export(
 def from_log(
     runs: Runs,
     reading: Reading,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new folder for the scenario.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the scenario.")
+    ],
     instances: Annotated[
-        str | None,
-        typer.Option(
-            "--instances", help="Files to run on, 'test/*.cnf'; those of the log unless given."
-        ),
+        str | None, typer.Option(metavar="PATTERN", help="Files to run on; else those of the log.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -107,17 +95,19 @@ def from_log(
         raise InputError(f"{out} has a scenario already. Give another folder.")
     log = api.import_runs(runs, reading)
     made = scenario_from_log(runs, log, out, instances=instances)
-    if json:
-        print_json({"schema": 2, "scenario": str(made.path), "fill_in": made.fill_in})
-        return
-    missing = " Fill in [target] and [answer]: the log does not have them." if made.fill_in else ""
+    missing = []
+    if made.fill_in:
+        missing.append("Fill in [target] and [answer]: the log does not have them.")
     if log.default is None:
-        missing += " No default is known: write default = {name = value, …} under [space]."
+        missing.append("No default is known: write default = {name = value, …} under [space].")
     if not isfinite(log.runs.width):
-        missing += (
-            " The range of costs is not known: write low and high under [metric], or add "
+        missing.append(
+            "The range of costs is not known: write low and high under [metric], or add "
             "--primary wins below."
         )
-    words = [runs, *replace(reading, test=None).options_that_differ(), "--scenario", str(made.path)]
+    options = replace(reading, test=None).options_that_differ()
+    words = ["truecost", "validate", runs, *options, "--scenario", str(made.path)]
     new = "" if instances else " --instances 'NEW/*'"
-    print_text(f"Written: {made.path}.{missing}\nNext: truecost validate {shlex.join(words)}{new}")
+    text = " ".join([f"Written: {made.path}.", *missing])
+    text += f"\nNext: {shlex.join(words)}{new}"
+    print_result({"scenario": made.path, "fill_in": made.fill_in}, text, json=json)

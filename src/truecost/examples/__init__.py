@@ -7,30 +7,28 @@ Each is a table in truecost's own format. The metadata beside it says how the ru
 scenario, the solver's version, the machine, the limits.
 """
 
-import json
 from pathlib import Path
-from typing import Any
 
 from truecost.errors import InputError, did_you_mean
 from truecost.matrix import CostMatrix, Log
-from truecost.matrix.files import metadata_path, read_log
+from truecost.matrix.files import read_log
 
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
 def example_names() -> list[str]:
     """The names of the examples."""
-    return sorted(path.name.removesuffix(".csv.json") for path in _FOLDER.glob("*.csv.json"))
+    return sorted(path.name.removesuffix(".csv.json") for path in FOLDER.glob("*.csv.json"))
 
 
-def example_path(name: str) -> Path:
-    """The file of an example."""
-    if name not in (known := example_names()):
+def example_log(name: str) -> Log:
+    """Load an example with its default and the values of its parameters."""
+    if name not in (names := example_names()):
         raise InputError(
-            f"There is no example {name!r:.60}.{did_you_mean(name, known)} "
-            f"Choose one of {', '.join(known)}."
+            f"There is no example {name!r:.60}.{did_you_mean(name, names)} "
+            f"Choose one of {', '.join(names)}."
         )
-    return _FOLDER / f"{name}.csv.gz"
+    return read_log(FOLDER / f"{name}.csv.gz").replace(path=name)
 
 
 def load_example(name: str) -> CostMatrix:
@@ -49,17 +47,4 @@ def load_example(name: str) -> CostMatrix:
     >>> load_example("clasp")
     CostMatrix(50 configurations x 50 instances x 5 runs, costs in [0, 5])
     """
-    return read_log(example_path(name)).runs
-
-
-def example_log(name: str) -> Log:
-    """Load an example with its default and the values of its parameters."""
-    log = read_log(example_path(name))
-    return log.replace(path=name)
-
-
-def describe_example(name: str) -> dict[str, Any]:
-    """Say how the runs of an example were made."""
-    data = json.loads(metadata_path(example_path(name)).read_bytes())
-    about: dict[str, Any] = data["about"]
-    return about
+    return example_log(name).runs

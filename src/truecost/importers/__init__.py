@@ -1,8 +1,13 @@
 """Runs that other tools recorded, read as `Log`.
 
-`pick` finds out what a source is; each format has one module. Files may be anything: what cannot be
-read is an `InputError` of one line, nothing starts R, nothing opens a pickle, nothing is changed.
-Where a file leaves a choice, the reader refuses and names the option that settles it.
+`pick` finds the reader of a source: `table` (`columns` and `roles`, then `long` or `wide`), `irace`
+(with `rdata` for R's files), `smac`, `optuna`, `aslib`, `benchexec` or `npy`. A reader hands the
+runs to `recorded`, which makes costs of them and lays them out; `settle` adds what the caller says.
+`scenario` writes a scenario file from a log.
+
+Files may be anything: what cannot be read is an `InputError` of one line, nothing starts R, nothing
+opens a pickle, nothing is changed. Where a file leaves a choice, the reader refuses and names the
+option that settles it.
 """
 
 from truecost.importers.pick import import_runs

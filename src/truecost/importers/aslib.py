@@ -8,17 +8,21 @@ from pathlib import Path
 
 import numpy as np
 
-from truecost.arrays import IntArray
 from truecost.errors import InputError
-from truecost.importers.recorded import Recorded, chosen, log_of, statuses_of
+from truecost.importers.packed import text_of
+from truecost.importers.recorded import chosen, log_of, statuses_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Status, number_or_nan
 
 RUNS = "algorithm_runs.arff"
 DESCRIPTION = "description.txt"
-VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)""")
 NEEDED = ("instance_id", "repetition", "algorithm", "runstatus")
+# What a description says of what is not known.
+UNKNOWN = frozenset({"", "null", "~", "?"})
+# A value in single quotes, in double quotes, or plain.
+VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s][^,]*|))\s*(?=,|$)""")
+ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+\S", re.IGNORECASE)
 
 
 def read(path: Path, reading: Reading) -> Log:
@@ -30,126 +34,104 @@ def read(path: Path, reading: Reading) -> Log:
         if name not in columns:
             raise InputError(f"{RUNS} has no attribute {name!r}, only {', '.join(columns):.200}.")
     measures = [name for name in columns if name not in NEEDED]
-    measure, place = _measure(
-        measures, description.get("performance_measures", []), reading.objective
-    )
+    named = description.get("performance_measures", [])
+    order = named if named and set(named) <= set(columns) else measures
+    if not order:
+        raise InputError(f"{RUNS} has no column with the performance.")
+    # The first is the main one, by the definition of the format; without it, nothing says which.
+    main = reading.objective is None and order is named
+    place = 0 if main else chosen(reading.objective, order)
+    measure = order[place]
 
-    def about(key: str, at: int = place) -> str | None:
-        """What the description says under a key of this measure."""
-        values = description.get(key, [])
-        known = at < len(values) and values[at] not in ("", "null", "~", "?")
-        return values[at] if known else None
+    def about(key: str, at: int) -> str:
+        """What the description says under a key, empty where it is unknown."""
+        values = [*description.get(key, []), *[""] * (at + 1)]
+        return "" if values[at] in UNKNOWN else values[at]
 
-    kind = about("performance_type")
+    kind = about("performance_type", place)
     # Old scenarios do not say the type of a measure.
-    runtime = measure.lower() in ("runtime", "time") if kind is None else kind == "runtime"
-    maximised = (about("maximize") or "").lower() == "true"
+    runtime = kind == "runtime" or (not kind and measure.lower() in ("runtime", "time"))
     # A run whose status is missing is not known to have been solved.
-    statuses, unfinished = statuses_of([word or "crashed" for word in columns["runstatus"]])
-    if unfinished.any():
-        word = columns["runstatus"][int(unfinished.argmax())]
-        raise InputError(f"{RUNS} has the run status {word!r}. Leave out runs that have not ended.")
+    statuses = statuses_of([word or "crashed" for word in columns["runstatus"]])
     cutoff = number_or_nan(about("algorithm_cutoff_time", 0)) if runtime else np.nan
-    said = (reading.cutoff, reading.high)
-    if runtime and not cutoff > 0 and said == (None, None) and (statuses != Status.SOLVED).any():
+    unscaled = (reading.cutoff, reading.high) == (None, None)
+    if runtime and not cutoff > 0 and unscaled and (statuses != Status.SOLVED).any():
         raise InputError(
             f"{DESCRIPTION} does not say the cutoff of the running times. Give it: --cutoff."
         )
+    repetitions = np.array([number_or_nan(word) for word in columns["repetition"]])
+    if not ((repetitions == np.floor(repetitions)) & (np.abs(repetitions) < 2**53)).all():
+        raise InputError(f"{RUNS} has a repetition that is no whole number.")
     log = log_of(
-        Recorded(
-            configurations=[name or "?" for name in columns["algorithm"]],
-            instances=[name or "?" for name in columns["instance_id"]],
-            values=np.array([number_or_nan(value) for value in columns[measure]]),
-            statuses=statuses,
-            runs=_repetitions(columns["repetition"]),
-            cutoff=cutoff if cutoff > 0 else None,
-            score=measure if maximised else "",
-        ),
         reading,
-        tool=f"ASlib {about('scenario_id', 0) or ''}".strip(),
+        configurations=[name or "?" for name in columns["algorithm"]],
+        instances=[name or "?" for name in columns["instance_id"]],
+        values=np.array([number_or_nan(value) for value in columns[measure]]),
+        statuses=statuses,
+        runs=repetitions.astype(np.int64),
+        cutoff=cutoff if cutoff > 0 else None,
+        score=measure if about("maximize", place).lower() == "true" else "",
+        tool=f"ASlib {about('scenario_id', 0)}".strip(),
         adaptive=False,
     )
     return log.replace(cost_unit=log.cost_unit or measure)
 
 
 def _description(path: Path) -> dict[str, list[str]]:
-    """The top of a YAML file, as far as ASlib uses it: `key: value`, `key: [a, b]`, and lists of `-
-    value` below a key.
+    """The top of a YAML file, as far as ASlib uses it: `key: value`, `key: [a, b]`, and lists of
+    `- value` below a key.
     """
-    if not path.is_file():
-        return {}
     values: dict[str, list[str]] = {}
-    key = ""
-    for line in re.sub(r"(^|\s)#.*", "", _text(path), flags=re.MULTILINE).splitlines():
+    text, key = text_of(path) if path.is_file() else "", ""
+    for line in re.sub(r"(^|\s)#.*", "", text, flags=re.MULTILINE).splitlines():
         if top := re.match(r"([A-Za-z_]\w*)\s*:\s*(.*?)\s*$", line):
-            key, text = top[1], top[2]
+            key, value = top[1], top[2]
             # Unknown entries of a list keep their places, which are those of the measures.
-            listed = text.strip("[]").split(",") if text.startswith("[") else [text]
-            values[key] = [word.strip().strip("'\"") for word in listed if text]
+            entries = value.strip("[]").split(",") if value.startswith("[") else [value]
+            values[key] = [entry.strip().strip("'\"") for entry in entries if value]
         elif entry := re.match(r"\s*-\s+(.*?)\s*$", line):
             values.setdefault(key, []).append(entry[1].strip("'\""))
     return values
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is not in UTF-8. Save it so.") from error
-
-
-def _arff(path: Path) -> dict[str, list[str | None]]:
-    """The columns of an ARFF file as text, None where a value is missing."""
+def _arff(path: Path) -> dict[str, list[str]]:
+    """The columns of an ARFF file as text, empty where a value is missing."""
     names: list[str] = []
-    text = io.StringIO(_text(path), newline=None)
-    for line in text:
-        stripped = line.strip()
-        word = stripped.split(None, 1)[0].lower() if stripped else ""
+    lines = io.StringIO(text_of(path), newline=None)
+    for line in map(str.strip, lines):
+        word = line.split(None, 1)[0].lower() if line else ""
         if word == "@attribute":
-            named = re.match(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+\S", stripped, re.IGNORECASE)
+            named = ATTRIBUTE.match(line)
             if named is None:
-                raise InputError(f"{path.name} has {stripped!r:.80}, without a name and a type.")
+                raise InputError(f"{path.name} has {line!r:.80}, without a name and a type.")
             names.append(named[1].strip("'\""))
         elif word == "@data":
             break
         elif word and word != "@relation" and not word.startswith("%"):
-            raise InputError(f"{path.name} has {stripped!r:.80} before @DATA: it is no ARFF file.")
+            raise InputError(f"{path.name} has {line!r:.80} before @DATA: it is no ARFF file.")
     else:
         raise InputError(f"{path.name} has no @DATA: it is cut off.")
     if not names or len(set(names)) != len(names):
         raise InputError(f"{path.name} has no attributes, or two of one name.")
-    rows = _rows(text, len(names), path.name)
-    if not rows:
-        raise InputError(f"{path.name} has no run after @DATA.")
-    columns = zip(*rows, strict=True)
-    return {
-        name: [None if value == "?" else value for value in column]
-        for name, column in zip(names, columns, strict=True)
-    }
-
-
-def _rows(lines: io.StringIO, width: int, name: str) -> list[list[str]]:
     rows = []
-    for number, line in enumerate(lines, 1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("%"):
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line or line.startswith("%"):
             continue
         # Quotes are rare, and a row without them is split at once.
-        row = (
-            _quoted(stripped)
-            if "'" in stripped or '"' in stripped
-            else [value.strip() for value in stripped.split(",")]
-        )
-        if len(row) != width:
-            raise InputError(f"Row {number} of {name} has {len(row)} values, not {width}.")
-        rows.append(row)
-    return rows
+        quoted = "'" in line or '"' in line
+        row = _quoted(line) if quoted else [value.strip() for value in line.split(",")]
+        if len(row) != len(names):
+            raise InputError(
+                f"Row {number} of {path.name} has {len(row)} values, not {len(names)}."
+            )
+        rows.append(["" if value == "?" else value for value in row])
+    if not rows:
+        raise InputError(f"{path.name} has no run after @DATA.")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
 def _quoted(line: str) -> list[str]:
-    """The values of a row in which some stand in quotes, single or double; none where the quotes do
-    not fit.
-    """
+    """The values of a row with quotes, single or double; none where the quotes do not fit."""
     values, at = [], 0
     while at <= len(line):
         match = VALUE.match(line, at)
@@ -159,21 +141,3 @@ def _quoted(line: str) -> list[str]:
         values.append(match[3].strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
         at = match.end() + 1
     return values
-
-
-def _measure(columns: list[str], named: list[str], wanted: str | None) -> tuple[str, int]:
-    """The column of the costs and its place among the measures of the description."""
-    order = named if named and set(named) <= set(columns) else columns
-    if not order:
-        raise InputError(f"{RUNS} has no column with the performance.")
-    # The first is the main one, by the definition of the format; without it, nobody says.
-    main = wanted is None and order is named
-    place = 0 if main else chosen(wanted, order)
-    return order[place], place
-
-
-def _repetitions(words: list[str | None]) -> IntArray:
-    numbers = np.array([number_or_nan(word) for word in words])
-    if not ((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all():
-        raise InputError(f"{RUNS} has a repetition that is no whole number.")
-    return numbers.astype(np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers import packed
-from truecost.importers.recorded import Recorded, chosen, log_of
+from truecost.importers.recorded import chosen, log_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Caveat, Status, number_or_nan
@@ -26,7 +26,7 @@ DOCTYPE = re.compile(rb"<!DOCTYPE\s+result\b|<result\b[^>]*\bbenchmarkname=")
 ENDINGS = (".xml", ".xml.bz2", ".xml.gz")
 COST = "cputime"
 START = 4096
-# Which limit of a run set is the cutoff of which column.
+# The limit of a run set that is the cutoff of a column.
 LIMITS = {"cputime": "timelimit", "walltime": "walltimelimit"}
 # How status texts begin, upper case for what went wrong; an answer is none of these.
 FAILURES = {"TIMEOUT": Status.TIMEOUT, "OUT OF MEMORY": Status.MEMORY}
@@ -36,9 +36,7 @@ UNITS = {"": 1.0, "s": 1.0, "B": 1.0, "J": 1.0, "ms": 1e-3, "min": 60.0, "h": 36
 
 
 class Row(NamedTuple):
-    """A run: who ran, on what, its columns and limits as they are written, and when the run set
-    began.
-    """
+    """A run; columns and limits are as they are written, `begun` is when the run set began."""
 
     configuration: tuple[str, ...]
     instance: str
@@ -56,8 +54,8 @@ def results_in(folder: Path) -> list[Path]:
 def read(path: Path, reading: Reading) -> Log:
     """The runs in a result file or a folder of them."""
     files = results_in(path) if path.is_dir() else [path]
-    tools: set[str] = set()
-    every = [row for file in files for row in _rows(file, tools)]
+    results = [_root(file) for file in files]
+    every = [row for result in results for row in _rows(result)]
     # Results by run definition and by set of tasks hold the same runs.
     rows = list({repr(row): row for row in every}.values()) if len(files) > 1 else every
     executed = [row for row in rows if row.columns.get("status")]
@@ -67,52 +65,49 @@ def read(path: Path, reading: Reading) -> Log:
     title = titles[chosen(reading.objective or COST, titles)]
     values = np.array([_number(row.columns.get(title, "")) for row in executed])
     statuses = np.array([_status(row.columns) for row in executed], dtype=np.int8)
-    blank = np.isnan(values) & (statuses == Status.SOLVED)
-    if blank.all():
+    unsolved = statuses != Status.SOLVED
+    if (np.isnan(values) & ~unsolved).all():
         raise InputError(f"The column {title!r:.60} has no numbers. Choose another: --objective.")
     cutoff = _cutoff(executed, title, reading)
     caveats = [] if title == COST else [Caveat("columns", f"The cost is the column {title}.")]
-    pairs = zip(executed, statuses, strict=True)
-    failures = Counter(row.columns["status"] for row, status in pairs if status != Status.SOLVED)
-    if failures:
-        counts = ", ".join(f"{word} {count:,}" for word, count in sorted(failures.items()))
-        caveats.append(Caveat("failed", f"Not solved: {counts:.300}."))
+    words = (executed[row].columns["status"] for row in np.flatnonzero(unsolved))
+    if failures := sorted(Counter(words).items()):
+        numbers = ", ".join(f"{word} {number:,}" for word, number in failures)
+        caveats.append(Caveat("failed", f"Not solved: {numbers:.300}."))
     if title not in LIMITS:
         # What a run used before it failed is not what solving takes.
-        values[statuses != Status.SOLVED] = np.nan
-    omitted = {
-        "run again in another file": len(every) - len(rows),
-        "run not executed": len(rows) - len(executed),
-    }
+        values[unsolved] = np.nan
     return log_of(
-        Recorded(
-            configurations=_configurations([row.configuration for row in executed]),
-            instances=[row.instance for row in executed],
-            values=values,
-            statuses=statuses,
-            cutoff=cutoff,
-        ),
         reading,
-        omitted=omitted,
+        configurations=_configurations([row.configuration for row in executed]),
+        instances=[row.instance for row in executed],
+        values=values,
+        statuses=statuses,
+        cutoff=cutoff,
+        omitted={
+            "run again in another file": len(every) - len(rows),
+            "run not executed": len(rows) - len(executed),
+        },
         caveats=caveats,
-        tool=min(tools, default="BenchExec"),
+        tool=min(result.get("generator") or "BenchExec" for result in results),
         adaptive=False,
     )
 
 
-def _rows(path: Path, tools: set[str]) -> Iterator[Row]:
+def _root(path: Path) -> ElementTree.Element:
     content = packed.content_of(path)
     # Results define no entities; a file that does may be made to take up the memory.
     if b"<!ENTITY" in content:
         raise InputError(f"{path.name} defines XML entities, which BenchExec never does.")
     try:
-        result = ElementTree.fromstring(content)  # noqa: S314 - no entities
+        return ElementTree.fromstring(content)  # noqa: S314 - no entities
     except ElementTree.ParseError as error:
         raise InputError(f"{path.name} is no XML ({error!s:.80}). Copy it again.") from error
-    tools.add(result.get("generator") or "BenchExec")
+
+
+def _rows(result: ElementTree.Element) -> Iterator[Row]:
     # A run definition has one name for all blocks of tasks, which are instances of it.
-    block = f".{result.get('block')}"
-    definition = (result.get("name") or "").removesuffix(block)
+    definition = (result.get("name") or "").removesuffix(f".{result.get('block')}")
     for run in result.iter("run"):
         properties = run.get("properties")
         # Names are relative to the folder of the results.
@@ -126,10 +121,10 @@ def _rows(path: Path, tools: set[str]) -> Iterator[Row]:
         )
 
 
-def _number(value: str) -> float:
+def _number(text: str) -> float:
     """A number without its unit; times in seconds."""
-    plain = re.sub(r"(?<=[\d.])\s*[A-Za-z]+$", "", value.strip())
-    return number_or_nan(plain) * UNITS.get(value.strip().removeprefix(plain).strip(), np.nan)
+    match = re.fullmatch(r"(.*[\d.])\s*([A-Za-z]*)", text.strip())
+    return number_or_nan(match[1]) * UNITS.get(match[2], np.nan) if match else np.nan
 
 
 def _status(columns: dict[str, str]) -> Status:
@@ -147,7 +142,7 @@ def _cutoff(rows: Sequence[Row], title: str, reading: Reading) -> float | None:
     """The time limit of the run sets, where the cost is a time."""
     if title not in LIMITS or reading.cutoff is not None:
         return None
-    texts = {row.limits.get(LIMITS[title], "") for row in rows}
+    texts = {row.limits[LIMITS[title]] for row in rows}
     limits = sorted(limit for limit in map(_number, texts) if limit > 0)
     if not limits:
         raise InputError(f"The results do not say the limit of {title}. Give it: --cutoff.")

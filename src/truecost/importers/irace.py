@@ -5,20 +5,18 @@ pairs says which. Configurations are named by their number. Pairs stand in line:
 instance has one seed for all configurations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import FloatArray
 from truecost.errors import InputError, prefixed
 from truecost.importers import rdata
 from truecost.importers.packed import content_of
-from truecost.importers.rdata import NA_INTEGER, NUMBERS, RValue
-from truecost.importers.recorded import Recorded, log_of
-from truecost.matrix.cost_matrix import CostMatrix
+from truecost.importers.rdata import Matrix, get, number, numbers, text, texts, vector
+from truecost.importers.recorded import coded, log_of, ranks
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS, Caveat, Status
@@ -28,339 +26,250 @@ EMPTY = (
     "The log of irace has no runs. irace writes them when its first iteration ends: wait for that."
 )
 DAMAGED = "The log is damaged, or no log of irace."
-# What irace's state says of a search that was stopped.
-INCOMPLETE = "Incomplete"
-TOO_LITTLE = "Not enough budget"
-MOSTLY = 0.75
 # From here on, a multiple of the bound as a cost is a penalty that the target runner charges.
 LEAST_PENALTY = 1.5
 
+# Instance and seed of each row of the experiments, by the name of the row.
+Pairs = Mapping[str, tuple[str, int | None]]
+# The names of a row and a column of the experiments.
+Cell = tuple[str, str]
 
-def read_variables(path: Path) -> RValue:
-    """The list that irace keeps in its log file."""
-    log = rdata.read(content_of(path)).get(VARIABLE)
-    if log is None or log.kind != "list":
+
+def read_variables(path: Path) -> dict[str, Any]:
+    """What irace keeps in its log file."""
+    log = get(rdata.read(content_of(path)), VARIABLE)
+    if not isinstance(log, dict):
         raise InputError(f"It has no variable {VARIABLE}. Give the log file of irace.")
     return log
+
+
+def bound_of(scenario: dict[str, Any]) -> float | None:
+    """The time at which irace stops every run, where it caps runs."""
+    return number(scenario, "boundMax") if number(scenario, "capping") == 1 else None
 
 
 def read(path: Path, reading: Reading) -> Log:
     """The runs in a log of irace."""
     log = read_variables(path)
-    scenario = _need(log, "scenario", ("list",))
-    experiments = _need(log, "experiments", ("double", "integer", "logical"))
-    if len(experiments) == 0:
+    scenario, costs = log.get("scenario"), numbers(log, "experiments")
+    if not isinstance(scenario, dict) or costs is None:
+        raise InputError(f"'scenario' or 'experiments' is missing. {DAMAGED}")
+    if np.isnan(costs).all():
         raise InputError(EMPTY)
-    rows, columns, costs = _table(experiments, "experiments")
-    instance, seed = _pairs(log, rows)
-    instance_names = _instance_names(scenario, int(instance.max(initial=0)))
-    bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
-    mask = ~np.isnan(costs)
-    pair, configuration = np.nonzero(mask)
-    if pair.size == 0:
-        raise InputError(EMPTY)
-    labels = [instance_names[number - 1] for number in instance]
-    values, statuses = costs[mask], _statuses(costs[mask], bound)
-    if bound is not None:
-        # Runs that were stopped at a cap cost the cap at least, whatever irace charges them
-        # (boundAsTimeout).
-        caps = _caps(log, rows, columns, bound)[mask]
-        capped = ~np.isnan(caps) & (statuses != Status.CRASHED)
-        values = np.where(capped, caps, values)
-        statuses = np.where(capped, np.int8(Status.CENSORED), statuses)
-    par, caveats = _penalty(scenario, costs[mask], bound)
-    names = [columns[place] for place in configuration.tolist()]
-    runs = Recorded(
-        configurations=names,
-        instances=[labels[place] for place in pair.tolist()],
-        values=values,
-        statuses=statuses,
-        runs=_places(labels)[pair],
-        seeds=seed[pair],
-        cutoff=bound,
-        par=par,
-    )
-    configurations = log.get("allConfigurations")
-    initial = _initial(configurations)
+    bound = bound_of(scenario)
+    par, caveats = _penalty(scenario, costs, bound)
+    if text(log, "state", "completed") == "Incomplete":
+        sentence = (
+            "irace had not finished when it wrote this log: runs after its last whole iteration "
+            "are missing."
+        )
+        caveats.append(Caveat("unfinished", sentence))
+    runs = _runs(log["experiments"], _pairs(log), _caps(log, bound), bound, par)
+    parameters, initial = _configurations(log)
+    raced = set(runs["configurations"])
     # Before its second iteration irace has drawn nothing from costs: it raced a list.
-    blind = all(initial.get(name, False) for name in names)
-    # The first that irace was given to begin with: what was there before it searched.
-    # They are in a file, or in a data frame where irace was called from R.
-    given = any(scenario.texts("configurationsFile")) or len(scenario.get("initConfigurations"))
-    version = log.text("irace_version") or log.text("irace.version")
+    blind = raced <= initial
+    # The first that irace was given to begin with: what was there before it searched. They are in a
+    # file, or in a data frame where irace was called from R.
+    given = any(texts(scenario, "configurationsFile")) or scenario.get("initConfigurations")
+    version = text(log, "irace_version") or text(log, "irace.version")
     steps, incumbent = _elites(log)
+    with prefixed("test results"):
+        tested = _test(log, bound, par)
+        test = None if tested is None else log_of(reading, **tested).runs
     return log_of(
-        runs,
         reading,
-        caveats=[*_stopped(log, pair.size), *caveats],
-        test=_test(log, reading, bound, par),
+        **runs,
+        caveats=caveats,
+        test=test,
         tool=f"irace {version}".strip(),
-        default="1" if given and "1" in names else None,
+        default="1" if given and "1" in raced else None,
         incumbent=incumbent,
         steps=steps,
-        parameters=_parameters(configurations),
+        parameters=parameters,
         adaptive=not blind,
         listed=len(initial) if blind else None,
     )
 
 
-def _need(log: RValue, name: str, kinds: tuple[str, ...]) -> RValue:
-    value = log.get(name)
-    if value.kind not in kinds:
-        what = "is missing" if value.kind == "null" else f"is a {value.kind}, not a {kinds[0]}"
-        raise InputError(f"{name!r} {what}. {DAMAGED}")
-    return value
-
-
-def _table(matrix: RValue, what: str) -> tuple[list[str], list[str], FloatArray]:
-    """Names of rows and columns, and the numbers of an R matrix."""
-    dim = matrix.attributes.get("dim", rdata.NULL)
-    sizes = tuple(int(size) for size in dim.values) if dim.kind == "integer" else ()
-    if len(sizes) != 2 or min(sizes) < 0 or sizes[0] * sizes[1] != len(matrix):
-        raise InputError(f"{what!r} has {len(matrix)} numbers in the shape {sizes}. {DAMAGED}")
-    names = matrix.attributes.get("dimnames", rdata.NULL)
-    labels = [part.texts() for part in names.values] if names.kind == "list" else []
-    if [len(part) for part in labels] != list(sizes) or any(None in part for part in labels):
-        raise InputError(f"{what!r} lacks names of its rows and columns. {DAMAGED}")
-    values = matrix.values.astype(np.float64)
-    if matrix.kind != "double":
-        values[matrix.values == NA_INTEGER] = np.nan
-    rows, columns = ([str(name) for name in part] for part in labels)
-    return rows, columns, values.reshape(sizes, order="F")
-
-
-def _pairs(log: RValue, rows: list[str]) -> tuple[IntArray, IntArray]:
-    """Instance number and seed of each row of the experiments, by the row's name."""
-    pairs = log.get("state", "instances_log")
-    if pairs.kind != "list":
-        pairs = log.get("state", ".irace", "instancesList")
-    if pairs.kind != "list":
-        raise InputError(f"The list of pairs of instance and seed is missing. {DAMAGED}")
-    instance = _whole(pairs.get("instanceID") or pairs.get("instance"), "instances of the pairs")
-    seeds = pairs.get("seed")
-    seed = np.zeros_like(instance)
-    if seeds.kind != "null":
-        seed = _whole(seeds, "seeds of the pairs")
-    try:
-        place = np.array([int(row) for row in rows], dtype=np.int64) - 1
-    except (ValueError, OverflowError):
-        raise InputError(f"The rows of 'experiments' have no numbers. {DAMAGED}") from None
-    fits = seed.size == instance.size and (instance >= 1).all()
-    if not fits or (place < 0).any() or (place >= instance.size).any():
-        raise InputError(
-            f"'experiments' has {len(rows)} rows, and there are {instance.size} pairs of instance "
-            f"and seed. {DAMAGED}"
-        )
-    # A deterministic scenario has no seeds: NA.
-    seed = np.where(seed == NA_INTEGER, 0, seed)
-    return instance[place], seed[place]
-
-
-def _whole(vector: RValue, what: str) -> IntArray:
-    values = vector.values.astype(np.float64) if vector.kind in NUMBERS else np.array([np.nan])
-    if not ((np.abs(values) <= 2**53) & (values == np.floor(values))).all():
-        raise InputError(f"The {what} are no whole numbers. {DAMAGED}")
-    return np.asarray(values.astype(np.int64))
-
-
-def _stopped(log: RValue, used: int) -> list[Caveat]:
-    """A caveat on a search that did not use up its budget."""
-    reason = log.text("state", "completed")
-    if reason == INCOMPLETE:
-        return [
-            Caveat(
-                "unfinished",
-                "irace had not finished when it wrote this log: runs after its last whole "
-                "iteration are missing.",
-            )
-        ]
-    # Every search ends with too little budget: it matters where much of the budget is left.
-    budget, spent = log.number("scenario", "maxExperiments"), float(used)
-    if not budget:
-        budget, spent = log.number("scenario", "maxTime"), log.number("state", "timeUsed") or 0.0
-    if reason.startswith(TOO_LITTLE) and (budget is None or spent < MOSTLY * budget):
-        sentence = f"irace stopped before it had used up its budget: {reason.rstrip('.')}."
-        return [Caveat("unfinished", sentence)]
-    return []
-
-
-def _instance_names(scenario: RValue, most: int) -> list[str]:
-    """Names of the instances, irace's numbers where there are none."""
-    # One that is listed twice is one instance.
-    names = _texts(scenario.get("instances"))
-    if len(names) >= most and all(names):
-        return names
-    # Numbers instead of some names would mix up instances.
-    if names and len(names) < most:
-        raise InputError(f"Pairs use {most} instances, and {len(names)} are listed. {DAMAGED}")
-    # Pairs are at most as many as values were read, so this stays small.
-    if most > rdata.MOST_VALUES:
-        raise InputError(f"Instances are numbered up to {most:,}. {DAMAGED}")
-    return [str(number + 1) for number in range(most)]
-
-
-def _texts(instances: RValue) -> list[str]:
-    """Instances as irace passes them to a program: numbers as text; empty for what has none."""
-    return [
-        "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
-        for value in instances.scalars()
-    ]
-
-
-def _places(labels: Sequence[str]) -> IntArray:
-    """Which pair of its instance each pair is, by the instances' names."""
-    seen: dict[str, int] = {}
-    places = np.empty(len(labels), dtype=np.int64)
-    for row, label in enumerate(labels):
-        places[row] = seen.get(label, 0)
-        seen[label] = seen.get(label, 0) + 1
-    return places
-
-
-def _statuses(values: FloatArray, bound: float | None) -> NDArray[np.int8]:
+def _runs(
+    matrix: Any, pairs: Pairs, caps: Mapping[Cell, float], bound: float | None, par: float | None
+) -> dict[str, Any]:
+    """The runs of a matrix with a row for each pair and a column for each configuration."""
+    costs = numbers(matrix)
+    if not isinstance(matrix, Matrix) or costs is None:
+        raise InputError(f"The costs are no matrix with names of its rows and columns. {DAMAGED}")
+    rows, columns = texts(matrix.rows), texts(matrix.columns)
+    if costs.size != len(rows) * len(columns):
+        raise InputError(f"There are {costs.size:,} costs and not as many names. {DAMAGED}")
+    if unknown := [row for row in rows if row not in pairs]:
+        raise InputError(f"The row {unknown[0]!r:.40} is no pair of instance and seed. {DAMAGED}")
+    costs = costs.reshape(len(rows), len(columns), order="F")
+    row, column = np.nonzero(~np.isnan(costs))
+    values = costs[row, column]
     # Infinite costs are runs that irace rejects; with capping, a cost of the bound or more is a
     # timeout.
     statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
     if bound is not None:
         statuses[:] = np.where(values >= bound, Status.TIMEOUT, Status.SOLVED)
     statuses[np.isinf(values)] = Status.CRASHED
-    return statuses
+    # Runs that were stopped at a cap cost the cap at least, whatever irace charges them
+    # (boundAsTimeout).
+    cells = zip(row.tolist(), column.tolist(), strict=True)
+    stopped = np.array([caps.get((rows[i], columns[j]), np.nan) for i, j in cells])
+    capped = ~np.isnan(stopped) & (statuses != Status.CRASHED)
+    statuses = np.where(capped, np.int8(Status.CENSORED), statuses)
+    _, codes = coded([pairs[name][0] for name in rows])
+    seeds = [pairs[name][1] for name in rows]
+    return {
+        "configurations": [columns[j] for j in column.tolist()],
+        "instances": [pairs[rows[i]][0] for i in row.tolist()],
+        "values": np.where(capped, stopped, values),
+        "statuses": statuses,
+        "runs": ranks(codes, np.arange(codes.size))[row],
+        "seeds": None if None in seeds else np.array(seeds, dtype=np.int64)[row],
+        "cutoff": bound,
+        "par": par,
+    }
+
+
+def _pairs(log: dict[str, Any]) -> Pairs:
+    """Instance and seed of each pair, by its number."""
+    pairs = get(log, "state", "instances_log") or get(log, "state", ".irace", "instancesList")
+    if not isinstance(pairs, dict):
+        raise InputError(f"The list of pairs of instance and seed is missing. {DAMAGED}")
+    instances = _whole(pairs.get("instanceID") or pairs.get("instance"), "instances of the pairs")
+    # A deterministic scenario has no seeds, or NA.
+    seeds = _whole(pairs.get("seed") or [0] * len(instances), "seeds of the pairs", missing=0)
+    names = _names(log, "instances")
+    most = max(instances, default=0)
+    # Numbers instead of some names would mix up instances.
+    if len(seeds) != len(instances) or min(instances, default=1) < 1 or 0 < len(names) < most:
+        raise InputError(
+            f"{len(instances)} pairs of {most} instances have {len(seeds)} seeds, and {len(names)} "
+            f"instances are listed. {DAMAGED}"
+        )
+    # irace's numbers where there are no names. One that is listed twice is one instance.
+    labels = [names[number - 1] if names and all(names) else str(number) for number in instances]
+    return {str(n): pair for n, pair in enumerate(zip(labels, seeds, strict=True), 1)}
+
+
+def _test(log: dict[str, Any], bound: float | None, par: float | None) -> dict[str, Any] | None:
+    """The runs on test instances, one each."""
+    matrix = get(log, "testing", "experiments")
+    costs = numbers(matrix)
+    if costs is None or np.isnan(costs).all():
+        return None
+    # Rows are numbered "1t", "2t", … in the order of the test instances.
+    rows = texts(matrix.rows) if isinstance(matrix, Matrix) else []
+    names, seeds = _names(log, "testInstances"), vector(log, "testing", "seeds")
+    if len(names) != len(rows) or not all(names):
+        names = rows
+    known = len(seeds) == len(rows)
+    numbered = _whole(seeds, "seeds of the test instances") if known else [None] * len(rows)
+    pairs = dict(zip(rows, zip(names, numbered, strict=True), strict=True))
+    return _runs(matrix, pairs, {}, bound, par)
+
+
+def _whole(value: Any, what: str, missing: float = np.nan) -> list[int]:
+    """Whole numbers, `missing` for NA."""
+    values = numbers(value)
+    values = np.array([np.nan]) if values is None else np.where(np.isnan(values), missing, values)
+    if not ((np.abs(values) <= 2**53) & (values == np.floor(values))).all():
+        raise InputError(f"The {what} are no whole numbers. {DAMAGED}")
+    return [int(number) for number in values.tolist()]
+
+
+def _names(log: dict[str, Any], key: str) -> list[str]:
+    """Instances as irace passes them to a program: numbers as text; empty for what has none."""
+    instances = vector(log, "scenario", key)
+    names = (f"{name:.15g}" if isinstance(name, float) else name for name in instances)
+    return [str(name) if isinstance(name, str | int) else "" for name in names]
 
 
 def _penalty(
-    scenario: RValue, values: FloatArray, bound: float | None
+    scenario: dict[str, Any], costs: FloatArray, bound: float | None
 ) -> tuple[float | None, list[Caveat]]:
     """What a timeout costs, in bounds: irace's boundPar, or what the runner itself prints."""
-    par = scenario.number("boundPar")
+    par = number(scenario, "boundPar")
     if bound is None or par not in (None, 1.0):
         return par, []
     # A little more than the bound is a run that overran it, not a penalty.
-    late = values[np.isfinite(values) & (values >= LEAST_PENALTY * bound)]
+    late = np.unique(costs[np.isfinite(costs) & (costs >= LEAST_PENALTY * bound)])
     # Different values are times; a penalty is always the same.
-    if late.size == 0 or late.min() != late.max():
+    if late.size != 1:
         return par, []
     factor = float(late[0]) / bound
     sentence = f"The target runner prints {late[0]:g} for a timeout: costs are PAR{factor:g}."
-    return factor, [Caveat("par", sentence)]
+    return factor, [Caveat("penalty", sentence)]
 
 
-def _caps(log: RValue, rows: list[str], columns: list[str], bound: float) -> FloatArray:
-    """The bound below `bound`, irace's boundMax, at which each experiment was stopped, NaN for
-    others: rows × columns.
+def _caps(log: dict[str, Any], bound: float | None) -> dict[Cell, float]:
+    """The bound below `bound`, irace's boundMax, at which an experiment was stopped, by pair and
+    configuration; NaN where one ended before its bound.
     """
-    caps = np.full((len(rows), len(columns)), np.nan)
     history = _history(log)
     names = ("instance", "configuration", "time", "bound")
-    if not set(names) <= set(history):
-        return caps
-    row_of, column_of = ({name: i for i, name in enumerate(part)} for part in (rows, columns))
+    if bound is None or not set(names) <= set(history):
+        return {}
     # An experiment that was made again counts as it was made last.
-    for pair, number, time, cap in zip(*(history[name] for name in names), strict=True):
-        row, column = row_of.get(f"{pair:.0f}"), column_of.get(f"{number:.0f}")
-        if row is not None and column is not None:
-            caps[row, column] = cap if time >= cap and 0 <= cap < bound else np.nan
-    return caps
+    return {
+        (f"{pair:.0f}", f"{name:.0f}"): cap if time >= cap and 0 <= cap < bound else np.nan
+        for pair, name, time, cap in zip(*(history[name] for name in names), strict=True)
+    }
 
 
-def _history(log: RValue) -> dict[str, FloatArray]:
+def _history(log: dict[str, Any]) -> dict[str, FloatArray]:
     """The columns of irace's log of experiments."""
     # A data frame from 4.0 on, a matrix before.
-    history = log.get("state", "experiment_log") or log.get("experimentLog")
-    if history.kind in NUMBERS:
-        names = history.attributes.get("dimnames", rdata.NULL)
-        labels = names.values[-1].texts() if names.kind == "list" and len(names) else []
-        if not labels or len(history) % len(labels):
+    history = get(log, "state", "experiment_log") or log.get("experimentLog")
+    if isinstance(history, Matrix):
+        names, values = texts(history.columns), numbers(history)
+        if not names or values is None or values.size % len(names):
             return {}
-        columns = history.values.astype(np.float64).reshape(len(labels), -1)
-        return {str(label): column for label, column in zip(labels, columns, strict=True)}
-    frame = zip(history.names, history.values, strict=False) if history.kind == "list" else ()
-    numbers = {
-        name: column.values.astype(np.float64) for name, column in frame if column.kind in NUMBERS
-    }
-    return numbers if len({column.size for column in numbers.values()}) == 1 else {}
+        return dict(zip(names, values.reshape(len(names), -1), strict=True))
+    frame = history if isinstance(history, dict) else {}
+    pairs = ((name, numbers(column)) for name, column in frame.items())
+    columns = {name: column for name, column in pairs if column is not None}
+    return columns if len({column.size for column in columns.values()}) == 1 else {}
 
 
-def _test(
-    log: RValue, reading: Reading, bound: float | None, par: float | None
-) -> CostMatrix | None:
-    """The runs on test instances, one each."""
-    experiments = log.get("testing", "experiments")
-    if experiments.kind not in NUMBERS or len(experiments) == 0:
-        return None
-    with prefixed("test results"):
-        rows, columns, table = _table(experiments, "testing experiments")
-        names = _texts(log.get("scenario", "testInstances"))
-        # Rows are numbered "1t", "2t", … in the order of the test instances.
-        if len(names) != len(rows) or not all(names):
-            names = rows
-        mask = ~np.isnan(table)
-        if not mask.any():
-            return None
-        instance, configuration = np.nonzero(mask)
-        seeds = log.get("testing", "seeds")
-        seed = None
-        if seeds.kind in NUMBERS and len(seeds) == len(rows):
-            seed = _whole(seeds, "seeds of the test instances")[instance]
-        values = table[mask]
-        runs = Recorded(
-            configurations=[columns[place] for place in configuration.tolist()],
-            instances=[names[place] for place in instance.tolist()],
-            values=values,
-            statuses=_statuses(values, bound),
-            runs=_places(names)[instance],
-            seeds=seed,
-            cutoff=bound,
-            par=par,
-        )
-        return log_of(runs, reading).runs
-
-
-def _elites(log: RValue) -> tuple[tuple[Step, ...], str | None]:
+def _elites(log: dict[str, Any]) -> tuple[tuple[Step, ...], str | None]:
     """The best configuration at the end of each iteration, and of the search."""
-    elites = log.get("allElites")
-    parts = elites.values if elites.kind == "list" else ()
     # How many runs were finished at the end of each iteration, where the log counts them.
     ends = _history(log).get("iteration")
+    parts = [part for part in vector(log, "allElites") if numbers(part) is not None]
     steps = []
-    for iteration, part in enumerate((part for part in parts if part.kind in NUMBERS), 1):
-        numbers = _whole(part, "elites")
-        if numbers.size:
+    for iteration, part in enumerate(parts, 1):
+        if best := _whole(part, "elites"):
             runs = None if ends is None else int((ends <= iteration).sum())
-            steps.append(Step(runs, str(numbers[0])))
-    last = log.get("iterationElites")
-    best = _whole(last, "elites of the iterations") if last.kind in NUMBERS else np.empty(0)
-    if best.size:
-        return tuple(steps), str(best[-1])
-    return tuple(steps), steps[-1].configuration if steps else None
+            steps.append(Step(runs, str(best[0])))
+    last = _whole(vector(log, "iterationElites"), "elites of the iterations")
+    winner = str(last[-1]) if last else steps[-1].configuration if steps else None
+    return tuple(steps), winner
 
 
-def _parameters(frame: RValue) -> dict[str, dict[str, Any]]:
-    """Values of the parameters that are active, by the configuration's number."""
-    if frame.kind != "list":
-        return {}
-    numbers = _whole(frame.get(".ID."), "numbers of the configurations").tolist()
+def _configurations(log: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    """The values of each configuration's active parameters, and which configurations were there
+    before the search; others were drawn around a parent.
+    """
+    frame = log.get("allConfigurations")
+    if not isinstance(frame, dict):
+        return {}, set()
+    names = [str(number) for number in _whole(frame.get(".ID."), "numbers of the configurations")]
     columns = {
-        name: column.scalars()
-        for name, column in zip(frame.names, frame.values, strict=False)
-        if not name.startswith(".") and len(column) == len(numbers)
+        name: column
+        for name, column in frame.items()
+        if isinstance(column, list) and len(column) == len(names)
     }
-    return {
-        str(number): {
-            name: values[place] for name, values in columns.items() if values[place] is not None
+    parents = columns.get(".PARENT.", [])
+    initial = {name for name, parent in zip(names, parents, strict=False) if not parent}
+    parameters = {
+        name: {
+            key: column[place]
+            for key, column in columns.items()
+            if not key.startswith(".") and column[place] is not None
         }
-        for place, number in enumerate(numbers)
+        for place, name in enumerate(names)
     }
-
-
-def _initial(frame: RValue) -> dict[str, bool]:
-    """Which configurations were there before the search; the others were drawn around a parent."""
-    parents = frame.get(".PARENT.")
-    if parents.kind not in (*NUMBERS, "logical"):
-        return {}
-    numbers = _whole(frame.get(".ID."), "numbers of the configurations").tolist()
-    if len(parents) != len(numbers):
-        return {}
-    return {
-        str(number): parent in (NA_INTEGER, 0) or parent != parent
-        for number, parent in zip(numbers, parents.values.tolist(), strict=True)
-    }
+    return parameters, initial

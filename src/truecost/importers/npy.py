@@ -5,8 +5,6 @@ Their names are the lines of two text files: `configs.txt` and `instances.txt` b
 as in their repository. A configuration's line is its command line, so it is called by its number.
 """
 
-import math
-import os
 import re
 import warnings
 from pathlib import Path
@@ -16,14 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecost.errors import InputError
-from truecost.importers.recorded import Recorded, chosen, log_of, numbered, statuses_of
+from truecost.importers.packed import text_of
+from truecost.importers.recorded import (
+    StatusArray,
+    chosen,
+    log_of,
+    numbered,
+    statuses_of,
+)
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS
 
 ARRAY = "PM.npy"
 START = b"\x93NUMPY"
-FIELDS = ("result", "runtime", "quality", "seed")
+# The fields and the kinds of their entries.
+FIELDS = {"result": "SUiu", "runtime": "fiu", "quality": "fiu", "seed": "fiu"}
 MEASURES = ("runtime", "quality")
 
 
@@ -32,9 +38,7 @@ def read(path: Path, reading: Reading) -> Log:
     path = path / ARRAY if path.is_dir() else path
     measure = MEASURES[chosen(reading.objective or MEASURES[0], MEASURES)]
     array = _array(path)
-    statuses = _results(array["result"])
     runtime = array["runtime"].astype(np.float64)
-    values = runtime if measure == "runtime" else array["quality"].astype(np.float64)
     # There, a running time of 0 says that the run was never made.
     made = (runtime != 0) & ~np.isnan(runtime)
     if not made.any():
@@ -45,65 +49,50 @@ def read(path: Path, reading: Reading) -> Log:
             f"time is {float(runtime.max()):g}, which may be a penalty."
         )
     i, j, run = np.nonzero(made)
-    configurations, lines = _configurations(path, array.shape[0])
-    seed = array["seed"]
+    configurations = numbered("configuration", array.shape[0])
+    lines = _lines(path, "configs.txt", "configs", len(configurations))
+    names = _lines(path, "instances.txt", "instance_index", array.shape[1])
+    instances = names or numbered("instance", array.shape[1])
+    seed = array["seed"][made]
     return log_of(
-        Recorded(
-            configurations=(configurations, i),
-            instances=(_instances(path, array.shape[1]), j),
-            values=values[made],
-            statuses=statuses[made],
-            runs=run,
-            seeds=seed[made].astype(np.int64) if seed.dtype.kind in "iu" else None,
-        ),
         reading,
+        configurations=[configurations[place] for place in i.tolist()],
+        instances=[instances[place] for place in j.tolist()],
+        values=array[measure][made].astype(np.float64),
+        statuses=_statuses(array["result"])[made],
+        runs=run,
+        seeds=seed.astype(np.int64) if seed.dtype.kind in "iu" else None,
         omitted={"run never made (running time 0)": int((~made).sum())},
         tool=ARRAY,
         parameters={
-            name: _parameters(line) for name, line in zip(configurations, lines, strict=False)
+            # A command line `-name value -name value`.
+            name: dict(re.findall(r"-([A-Za-z@]\S*)\s+'?([^'\s]+)'?", line))
+            for name, line in zip(configurations, lines, strict=False)
         },
     )
 
 
-def array_of(path: Path) -> NDArray[Any]:
-    """The array in an npy file without pickles, no larger than the file."""
+def _array(path: Path) -> NDArray[Any]:
+    """The array in the file, with its three axes."""
     try:
-        # Damaged numbers can make NumPy warn before they are refused.
-        with path.open("rb") as file, warnings.catch_warnings():
+        # A damaged header can make NumPy warn before it refuses. Mapped, an array cannot claim more
+        # than the file has, and pickles stay shut.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            version = np.lib.format.read_magic(file)
-            header = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = header(file)
-            size = math.prod(shape) * dtype.itemsize
-            available = os.fstat(file.fileno()).st_size - file.tell()
-            if dtype.hasobject:
-                raise InputError("It holds pickled objects, which are never opened.")
-            # Nothing is packed here, so a claim beyond the file is a lie.
-            if size > available:
-                raise InputError(f"It claims {size:,} bytes of numbers and has {available:,}.")
-            file.seek(0)
-            return np.lib.format.read_array(file, allow_pickle=False)
-    except (InputError, MemoryError, OSError):
+            array = np.array(np.lib.format.open_memmap(path, mode="r"))
+    except (MemoryError, OSError):
         raise
     except Exception as error:  # NumPy raises a dozen kinds on damaged files
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"It is no npy file ({reason:.100}). Copy it again.") from error
-
-
-def _array(path: Path) -> NDArray[Any]:
-    array = array_of(path)
     if array.dtype.names is None or not set(FIELDS) <= set(array.dtype.names):
         raise InputError(
             f"The array has no fields {', '.join(FIELDS)}. Turn costs alone into a CostMatrix in "
             "Python: truecost.CostMatrix(costs, configurations, instances, low, high)."
         )
-    for name in FIELDS:
-        kinds, what = ("SUiu", "text") if name == "result" else ("fiu", "numbers")
+    for name, kinds in FIELDS.items():
         if array[name].dtype.kind not in kinds or array[name].ndim != array.ndim:
+            what = "text" if name == "result" else "numbers"
             raise InputError(f"The field {name!r} holds {array[name].dtype}, not {what}.")
     if array.ndim == 2:
         array = array[:, :, np.newaxis]
@@ -114,53 +103,28 @@ def _array(path: Path) -> NDArray[Any]:
     return array
 
 
-def _results(result: NDArray[Any]) -> NDArray[np.int8]:
-    if result.dtype.kind in "iu":
+def _statuses(results: NDArray[Any]) -> StatusArray:
+    if results.dtype.kind in "iu":
         # Numbers name nothing: running times alone say what timed out.
-        return np.full(result.shape, NO_STATUS, dtype=np.int8)
-    if result.dtype.kind == "S":
-        words = [word.decode(errors="replace") for word in result.ravel().tolist()]
-    else:
+        return np.full(results.shape, NO_STATUS, dtype=np.int8)
+    try:
         # Numbers that are no characters would make Python itself fail.
-        codes = np.frombuffer(np.ascontiguousarray(result).tobytes(), dtype=np.uint32)
-        if codes.size and int(codes.max()) > 0x10FFFF:
-            raise InputError("The field 'result' holds numbers that are no characters.")
-        words = result.ravel().tolist()
-    return statuses_of(words)[0].reshape(result.shape)
+        words = results.ravel().astype("S").tolist()
+    except UnicodeEncodeError:
+        raise InputError("The field 'result' holds more than plain letters.") from None
+    statuses = statuses_of([word.decode(errors="replace") for word in words])
+    return statuses.reshape(results.shape)
 
 
-def _lines(path: Path, name: str, folder: str) -> list[str]:
+def _lines(path: Path, name: str, folder: str, size: int) -> list[str]:
     """The lines of the file with the names; none where there is no such file."""
-    parents = path.absolute().parents
     places = [path.with_name(name)]
-    if len(parents) > 2:
+    if len(parents := path.absolute().parents) > 2:
         places.append(parents[2] / folder / f"{parents[0].name}.txt")
-    for place in places:
-        if place.is_file():
-            try:
-                return place.read_text("utf-8-sig").strip().splitlines()
-            except UnicodeDecodeError:
-                raise InputError(f"{place} is not in UTF-8. Save it so.") from None
-    return []
-
-
-def _configurations(path: Path, size: int) -> tuple[list[str], list[str]]:
-    lines = _lines(path, "configs.txt", "configs")
-    if lines and len(lines) != size:
-        raise InputError(f"There are {len(lines)} lines of configurations for {size}.")
-    return numbered("configuration", size), lines
-
-
-def _parameters(line: str) -> dict[str, Any]:
-    """The values in a command line `-name value -name value`."""
-    words = re.findall(r"-([A-Za-z@]\S*)\s+'?([^'\s]+)'?", line)
-    return dict(words)
-
-
-def _instances(path: Path, size: int) -> list[str]:
-    lines = [line.strip() for line in _lines(path, "instances.txt", "instance_index")]
-    if not lines:
-        return numbered("instance", size)
+    place = next((place for place in places if place.is_file()), None)
+    if place is None:
+        return []
+    lines = [*map(str.strip, text_of(place).strip().splitlines())]
     if len(lines) != size:
-        raise InputError(f"There are {len(lines)} names of instances for {size}.")
+        raise InputError(f"{place} has {len(lines)} lines for {size}. Give one for each.")
     return lines

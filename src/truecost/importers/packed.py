@@ -1,4 +1,4 @@
-"""Files packed by gzip, bzip2 or xz, read as if they were not."""
+"""Files read whole, also packed by gzip, bzip2 or xz."""
 
 import bz2
 import gzip
@@ -44,6 +44,14 @@ def content_of(path: Path) -> bytes:
     except DAMAGE as error:
         raise InputError(f"It cannot be unpacked ({error!s:.100}). Copy it again.") from error
     return bytes(content)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file that is not packed."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not in UTF-8. Save it so.") from None
 
 
 def start_of(path: Path, size: int) -> tuple[bytes, bytes]:

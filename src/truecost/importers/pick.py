@@ -1,6 +1,7 @@
-"""Which reader a source is for, by its name and content."""
+"""Which reader a source is for, by its type, name and content."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,55 +9,52 @@ from typing import Any
 import numpy as np
 
 from truecost.errors import InputError, check_choice, did_you_mean
-from truecost.importers import packed
+from truecost.examples import example_log, example_names
+from truecost.importers import aslib, benchexec, columns, irace, npy, optuna, packed, smac, table
+from truecost.importers.rdata import MAGIC
 from truecost.importers.settle import changed, of_array, settled
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.files import metadata_path, read_log
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 
-FORMATS = (
-    "table", "wide", "irace", "smac", "optuna", "aslib", "benchexec", "npy", "journal",
-)  # fmt: skip
-TABLES = ("table", "wide")
-# Which formats an option is meant for.
-MEANT_FOR = {
-    "columns": TABLES,
-    "objective": ("smac", "optuna", "aslib", "benchexec", "npy"),
-    "steps-are": ("optuna",),
-    "maximise": (*TABLES, "array", "truecost"),
-}
 START = 1 << 16
-SQLITE = b"SQLite format 3\0"
-# Formats that are not read, by their first bytes. Pickles are never opened: they can run anything.
-UNREAD = {
-    b"\x80": "a pickle, which is never opened. Write a csv table, or a storage of Optuna",
-    b"PK": "a spreadsheet or a zip archive. Save it as csv",
-    b"\x89HDF": "an HDF5 file. Write a csv table",
-    b"%PDF": "a PDF. Give the runs themselves, as a table",
+# Formats by the name of a file, or of a file in a folder.
+NAMES = {smac.HISTORY: "smac", aslib.RUNS: "aslib", npy.ARRAY: "npy"}
+# Formats by the first bytes, or why files are not read. Pickles are never opened: they can run
+# anything.
+STARTS = {
+    **dict.fromkeys(MAGIC, "irace"),
+    npy.START: "npy",
+    columns.PARQUET: "table",
+    b"\x80": "It is a pickle, which is never opened. Write a csv table, or a storage of Optuna.",
+    b"PK\3\4": "It is a spreadsheet or a zip archive. Save it as csv.",
+    b"\x89HDF": "It is an HDF5 file. Write a csv table.",
+    b"%PDF": "It is a PDF. Give the runs themselves, as a table.",
+}
+ARFF = "It is an ARFF file. The runs of ASlib are in algorithm_runs.arff."
+JSON = "It is JSON. Point to runhistory.json of SMAC3 by that name, or write a csv table."
+# The same for text, in small letters.
+TEXTS = {
+    '{"op_code"': "optuna",
+    "{": JSON,
+    "[": JSON,
+    "%": ARFF,
+    "@relation": ARFF,
+    "<": "It is XML, and no result of BenchExec. Write a csv table.",
 }
 
 
 def import_runs(source: Any, reading: Reading | None = None) -> Log:
-    """Read recorded runs.
-
-    Parameters
-    ----------
-    source
-        A path; the name of an example, such as "kissat"; a pandas DataFrame; an array of costs
-        (configurations × instances, or with runs as the third axis); a `CostMatrix`, a `Log`, or a
-        study of Optuna.
-    reading
-        What the source does not say itself, and which format it has.
-    """
+    """Read recorded runs; see `truecost.import_runs`."""
     reading = Reading() if reading is None else reading
     if reading.format is not None:
         check_choice("format", reading.format, FORMATS)
     if not isinstance(source, str | os.PathLike):
-        return _with_test(settled(_of_object(source, reading), reading, ""), reading)
+        return _with_test(settled(_read(source, reading), reading, ""), reading)
     path = Path(source)
     try:
-        log = settled(_of_path(path, reading), reading, str(source))
+        log = settled(_read(path, reading), reading, str(source))
     except InputError as error:
         # Our own files name themselves.
         named = str(error).startswith(str(path))
@@ -75,224 +73,176 @@ def _with_test(log: Log, reading: Reading) -> Log:
     """The log with the runs on fresh instances that the caller names, in the same cost."""
     if reading.test is None:
         return log
-    timed = log.runs.par is not None
-    low, high = (None if np.isinf(end) else end for end in (log.runs.low, log.runs.high))
+    runs = log.runs
+    low, high = (None if np.isinf(end) else end for end in (runs.low, runs.high))
     if reading.maximise:
         low, high = reading.low, reading.high
+    if runs.par is not None:
+        low = high = None
     same = replace(
-        reading,
-        test=None,
-        format=None,
-        default=None,
-        cutoff=log.runs.cutoff,
-        par=log.runs.par,
-        low=None if timed else low,
-        high=None if timed else high,
-    )
+        reading, test=None, format=None, default=None,
+        cutoff=runs.cutoff, par=runs.par, low=low, high=high,
+    )  # fmt: skip
     test = import_runs(reading.test, same)
     return log.replace(test=test.runs if test.test is None else test.test)
 
 
-def _of_object(source: Any, reading: Reading) -> Log:
-    """The runs in an object of Python."""
-    from truecost.importers import optuna
+def _read(source: Any, reading: Reading) -> Log:
+    kind = _format_of_path(source, reading) if isinstance(source, Path) else _format_of(source)
+    for name, kinds in MEANT_FOR.items():
+        given = getattr(reading, name) not in (None, {})
+        # With test runs, an option may be meant for one of the two files.
+        if given and kind not in kinds and (name == "maximise" or reading.test is None):
+            column = name == "objective" and kind in TABLES
+            hint = "name its column: --columns cost=NAME" if column else "leave it out"
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag} means nothing for the format {kind}: {hint}.")
+    return READERS[kind](source, reading)
 
+
+def _read_truecost(source: Any, reading: Reading) -> Log:
+    if isinstance(source, CostMatrix):
+        source = Log(runs=source)
+    elif isinstance(source, Path):
+        source = example_log(source.name) if _is_example(source) else read_log(source)
+    return changed(source, reading)
+
+
+def _read_journal(path: Path, reading: Reading) -> Log:
+    from truecost.journal.journal import Journal
+
+    with Journal.read(path) as journal:
+        # It has the times themselves, for any penalty and any lower cutoff.
+        log = journal.log(par=reading.par, cutoff=reading.cutoff)
+    return changed(log, replace(reading, par=None, cutoff=None))
+
+
+def _read_table(source: Any, reading: Reading) -> Log:
+    if not isinstance(source, Path):
+        return table.read(columns.from_frame(source), reading, "runs")
+    name = source.name.removesuffix(".gz").rpartition(".")[0] or source.name
+    return table.read(columns.from_file(source), reading, name)
+
+
+FILES: dict[str, Callable[[Path, Reading], Log]] = {
+    "table": _read_table,
+    "wide": _read_table,
+    "irace": irace.read,
+    "optuna": optuna.read,
+    "journal": _read_journal,
+}
+FOLDERS: dict[str, Callable[[Path, Reading], Log]] = {
+    "smac": smac.read,
+    "aslib": aslib.read,
+    "benchexec": benchexec.read,
+    "npy": npy.read,
+}
+FORMATS = (*FILES, *FOLDERS)
+READERS: dict[str, Callable[[Any, Reading], Log]] = {
+    **FILES, **FOLDERS, "array": of_array, "truecost": _read_truecost
+}  # fmt: skip
+TABLES = ("table", "wide")
+# Options that have a meaning for some formats only: with others they are refused.
+MEANT_FOR = {
+    "columns": TABLES,
+    "objective": ("optuna", *FOLDERS),
+    "steps_are": ("optuna",),
+    "maximise": (*TABLES, "array", "truecost"),
+}
+
+
+def _format_of(source: Any) -> str:
+    """The format of an object of Python."""
     if isinstance(source, Log | CostMatrix):
-        _check_options("truecost", reading)
-        return changed(source if isinstance(source, Log) else Log(runs=source), reading)
+        return "truecost"
     if optuna.is_study(source):
-        _check_options("optuna", reading)
-        return optuna.read(source, reading)
+        return "optuna"
     if hasattr(source, "columns") and hasattr(source, "iloc"):
-        from truecost.importers import frame
-
-        _check_options("table", reading)
-        return _of_table(frame.from_frame(source), reading, "runs")
+        return "table"
     if isinstance(source, np.ndarray | list | tuple):
-        _check_options("array", reading)
-        return of_array(source, reading)
+        return "array"
     raise InputError(
         f"Runs cannot be read from {type(source).__name__}. Give a path, a DataFrame of pandas, an "
         "array, a CostMatrix or a Log."
     )
 
 
-def _of_path(path: Path, reading: Reading) -> Log:
-    """The runs in a file or folder."""
+def _format_of_path(path: Path, reading: Reading) -> str:
+    """The format of a file or folder: given, or by its content."""
     if _is_example(path):
-        from truecost.examples import example_log
-
-        _check_options("truecost", reading)
-        return changed(example_log(path.name), reading)
+        return "truecost"
     if not path.exists():
         raise InputError(_missing(path))
     # A pipe would be read once and then be empty.
     if not path.is_dir() and not path.is_file():
         raise InputError("It is neither a file nor a folder.")
-    kind = reading.format or _format_of(path)
-    if path.is_dir() and kind in ("irace", "optuna", "table", "wide", "journal"):
+    if path.is_dir() and reading.format in FILES:
         raise InputError("It is a folder. Name the file in it.")
-    _check_options(kind, reading)
-    if kind == "truecost":
-        return changed(read_log(path), reading)
-    if kind == "journal":
-        from truecost.journal.journal import Journal
-
-        with Journal.read(path) as journal:
-            # It has the times themselves, for any penalty and any lower cutoff.
-            log = journal.log(par=reading.par, cutoff=reading.cutoff)
-        return changed(log, replace(reading, par=None, cutoff=None))
-    if kind in ("table", "wide"):
-        from truecost.importers import frame
-
-        name = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-        return _of_table(frame.from_file(path), reading, name)
-    from truecost.importers import aslib, benchexec, irace, npy, optuna, smac
-
-    readers = {
-        "irace": irace.read,
-        "smac": smac.read,
-        "optuna": optuna.read,
-        "aslib": aslib.read,
-        "benchexec": benchexec.read,
-        "npy": npy.read,
-    }
-    return readers[kind](path, reading)
-
-
-def _check_options(kind: str, reading: Reading) -> None:
-    """Refuse options that have no meaning for a format, instead of passing over them."""
-    # With test runs, an option may be meant for one of the two files.
-    given = {
-        "columns": bool(reading.columns) and reading.test is None,
-        "objective": reading.objective is not None and reading.test is None,
-        "steps-are": reading.steps_are is not None and reading.test is None,
-        "maximise": reading.maximise is not None,
-    }
-    for name, kinds in MEANT_FOR.items():
-        if given[name] and kind not in kinds:
-            hint = "name its column: --columns cost=NAME" if kind in TABLES else "leave it out"
-            if name != "objective":
-                hint = "leave it out"
-            raise InputError(f"--{name} means nothing for the format {kind}: {hint}.")
+    kind = reading.format or (_of_folder(path) if path.is_dir() else _of_file(path))
+    if kind not in READERS:
+        raise InputError(kind)
+    return kind
 
 
 def _is_example(path: Path) -> bool:
     """Whether a name means an example: no file or folder of that name holds runs."""
-    from truecost.examples import example_names
-
     if len(path.parts) != 1 or path.name not in example_names():
         return False
     if not path.exists():
         return True
     try:
-        kind = _format_of(path)
+        kind = _of_folder(path) if path.is_dir() else _of_file(path)
     except (InputError, OSError):
         return True
     # Any text may be a table, a script called like an example among it.
-    header = packed.start_of(path, START)[1].partition(b"\n")[0] if kind == "table" else b""
-    return kind == "table" and sum(header.count(mark) for mark in (b",", b";", b"\t")) < 2
+    header = packed.start_of(path, START)[1].partition(b"\n")[0] if kind == "table" else b",,"
+    return kind not in READERS or sum(header.count(mark) for mark in (b",", b";", b"\t")) < 2
 
 
 def _missing(path: Path) -> str:
-    """What to say of a path that is not there."""
-    from truecost.examples import example_names
-
-    if len(path.parts) == 1 and not path.suffix:
-        names = example_names()
-        return (
-            f"There is no such file, and no example of that name.{did_you_mean(path.name, names)} "
-            f"Examples: {', '.join(names)}."
-        )
-    return "There is no such file. Check the path."
+    """What to say of a path where nothing is."""
+    if len(path.parts) > 1 or path.suffix:
+        return "There is no such file. Check the path."
+    names = example_names()
+    return (
+        f"There is no such file, and no example of that name.{did_you_mean(path.name, names)} "
+        f"Examples: {', '.join(names)}."
+    )
 
 
-def _format_of(path: Path) -> str:
-    """The format of a file or folder; refuses what is none."""
-    from truecost.importers import aslib, benchexec, npy, smac
-    from truecost.importers.rdata import MAGIC
-
-    if path.is_dir():
-        return _format_of_folder(path)
-    if path.name == smac.HISTORY:
-        return "smac"
-    if path.name == aslib.RUNS:
-        return "aslib"
-    start, content = packed.start_of(path, START)
-    if not start.strip():
-        raise InputError("The file is empty.")
-    if start and not content:
-        raise InputError("It is packed and cannot be unpacked. Copy it again.")
-    if start.startswith(SQLITE):
-        from truecost.journal.store import is_journal
-
-        # A file that is being written may be either.
-        return "optuna" if b"CREATE TABLE studies" in start or not is_journal(path) else "journal"
-    if content[:5] in MAGIC:
-        return "irace"
-    if start.startswith(npy.START):
-        return "npy"
-    if start.startswith(b"PAR1"):
-        return "table"
-    if benchexec.DOCTYPE.search(content[: benchexec.START]):
-        return "benchexec"
-    if b"\0" in start or start.startswith(b"%PDF"):
-        for mark, what in UNREAD.items():
-            if content.startswith(mark):
-                raise InputError(f"It is {what}.")
-    if path.name.endswith((".csv", ".csv.gz")) and metadata_path(path).is_file():
-        return "truecost"
-    return _format_of_text(content)
-
-
-def _format_of_text(content: bytes) -> str:
-    from truecost.importers.frame import UTF_16
-
-    if b"\0" in content and not content.startswith(UTF_16):
-        raise InputError("It is no log, table or R workspace that can be read.")
-    text = content.decode(errors="replace").lstrip("\ufeff \t\r\n")
-    line = text.partition("\n")[0]
-    if line.startswith("{") and '"op_code"' in line and '"worker_id"' in line:
-        return "optuna"
-    if text.startswith(("{", "[")):
-        raise InputError(
-            "It is JSON. Point to runhistory.json of SMAC3 by that name, or write a csv table."
-        )
-    if text.lower().startswith(("@relation", "%")):
-        raise InputError("It is an ARFF file. The runs of ASlib are in algorithm_runs.arff.")
-    if line.startswith("<"):
-        raise InputError("It is XML, and no result of BenchExec. Write a csv table.")
-    return "table"
-
-
-def _format_of_folder(path: Path) -> str:
-    from truecost.importers import aslib, benchexec, npy, smac
-
-    if (path / aslib.RUNS).is_file():
-        return "aslib"
-    if (path / npy.ARRAY).is_file():
-        return "npy"
+def _of_folder(path: Path) -> str:
+    for name, kind in NAMES.items():
+        if (path / name).is_file():
+            return kind
     if smac.folder_of(path) is not None:
         return "smac"
     if benchexec.results_in(path):
         return "benchexec"
-    raise InputError(
-        "The folder has no runhistory.json (SMAC3), algorithm_runs.arff (ASlib), PM.npy or results "
-        "of BenchExec. Name the file with the runs."
-    )
+    return f"The folder has no {', '.join(NAMES)} or results of BenchExec. Name the file with runs."
 
 
-def _of_table(table: Any, reading: Reading, name: str) -> Log:
-    """The runs in a long or wide table."""
-    from truecost.importers import table as long
-    from truecost.importers import wide
+def _of_file(path: Path) -> str:
+    """The format by name and first bytes, or why it is not read."""
+    if path.name in NAMES:
+        return NAMES[path.name]
+    start, content = packed.start_of(path, START)
+    if not start.strip():
+        return "The file is empty."
+    if not content:
+        return "It is packed and cannot be unpacked. Copy it again."
+    if start.startswith(optuna.SQLITE):
+        from truecost.journal.store import is_journal
 
-    if isinstance(reading.families, str) and reading.families in table:
-        columns = {**reading.columns, "family": reading.families}
-        reading = replace(reading, columns=columns)
-    roles = None if reading.format == "wide" else long.roles_of(table, reading)
-    if roles is not None:
-        return long.read(table, roles, reading, name)
-    if reading.format == "wide" or (reading.format is None and wide.is_wide(table, reading)):
-        return wide.read(table, reading)
-    raise long.missing_roles(table, reading)
+        # A file that is being written may be either.
+        return "optuna" if b"CREATE TABLE studies" in start or not is_journal(path) else "journal"
+    for beginning, kind in STARTS.items():
+        if content.startswith(beginning):
+            return kind
+    if benchexec.DOCTYPE.search(content[: benchexec.START]):
+        return "benchexec"
+    if path.name.endswith((".csv", ".csv.gz")) and metadata_path(path).is_file():
+        return "truecost"
+    if b"\0" in content and not content.startswith(columns.UTF_16):
+        return "It is no log, table or R workspace that can be read."
+    text = content.decode(errors="replace").lstrip("\ufeff \t\r\n").lower()
+    return next((TEXTS[mark] for mark in TEXTS if text.startswith(mark)), "table")

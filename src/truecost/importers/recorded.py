@@ -1,31 +1,33 @@
-"""From recorded runs to a log: what a failed run costs, and where each run stands."""
+"""From recorded runs to a log: what each run costs, and its place in the matrix.
+
+Every reader hands its runs to `log_of`. Objects that are a matrix already only need `charge`.
+"""
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.arrays import BoolArray, FloatArray, IntArray
+from truecost.arrays import FloatArray, IntArray
 from truecost.errors import InputError
-from truecost.matrix.cost_matrix import CostMatrix
+from truecost.matrix.cost_matrix import CostMatrix, Names
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
-from truecost.runs import NO_SEED, NO_STATUS, Caveat, Status
+from truecost.runs import NO_STATUS, Caveat, Status
 
+StatusArray = NDArray[np.int8]
 # The factor of the paper, and of most papers on running times.
 USUAL_PAR = 10.0
 # Common seeds are aligned across configurations while that takes at most this many times the room.
 MOST_ROOM = 4
-# A matrix this large and nearly empty is a mistake in the columns of its table.
-LARGEST_SPARSE = 50_000_000
-SPARSE = 100
 
-# What others call the ways a run can end.
-_WORDS: Mapping[Status, str] = {
+# The status of a run that has not ended: it is left out.
+UNFINISHED = -2
+# What other tools call the ways a run can end.
+_WORDS: Mapping[int, str] = {
     Status.SOLVED: "success sat unsat ok solved complete successful done finished satisfiable "
     "unsatisfiable succes completed",
     Status.TIMEOUT: "timeout timedout time_out timed_out cutoff tle",
@@ -34,140 +36,11 @@ _WORDS: Mapping[Status, str] = {
     Status.CRASHED: "crashed crash error failed fail other not_applicable",
     Status.WRONG: "wrong wrong_answer",
     Status.ABORTED: "abort aborted killed",
+    UNFINISHED: "running stop donotadvance",
 }
 STATUS_WORDS = {word: status for status, words in _WORDS.items() for word in words.split()}
-# What others write for a run that has not ended.
-UNFINISHED = frozenset({"running", "stop", "donotadvance"})
-
-Names = list[str] | tuple[list[str], IntArray]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Recorded:
-    """The runs that a log has, an entry of every column for each: what every reader hands on.
-
-    Parameters
-    ----------
-    configurations, instances
-        Their names, or the different names and the place of each run among them.
-    values
-        Recorded costs or seconds, NaN or infinite where a run has none; of a censored run its cap.
-    statuses
-        How each run ended; None where nothing says it.
-    runs, seeds
-        The number of each run among those of its configuration on its instance, and its seed.
-    families
-        The family of each instance.
-    cutoff, par
-        What the log says of running times.
-    score
-        What the values are called where larger is better; empty where they are costs.
-    """
-
-    configurations: Names
-    instances: Names
-    values: FloatArray
-    statuses: NDArray[np.int8] | None = None
-    runs: IntArray | None = None
-    seeds: IntArray | None = None
-    families: Mapping[str, str] | None = None
-    cutoff: float | None = None
-    par: float | None = None
-    score: str = ""
-
-
-def log_of(
-    recorded: Recorded,
-    reading: Reading,
-    *,
-    omitted: Mapping[str, int] | None = None,
-    caveats: Sequence[Caveat] = (),
-    **facts: Any,
-) -> Log:
-    """The log of recorded runs: each charged, and where it stands.
-
-    `omitted` counts what the reader left out, by the reason; `facts` are other fields of the log.
-    """
-    values, ends, notes = recorded.values, reading, list(caveats)
-    if recorded.score:
-        values, ends, turning = _turned(values, reading, recorded.score)
-        notes.append(turning)
-    statuses = recorded.statuses
-    if statuses is None:
-        statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
-    costs, statuses, scale, charges = _charge(values, statuses, ends, recorded)
-    matrix = _lay_out(recorded, costs, statuses, scale)
-    left_out = {**(omitted or {}), "run without a cost": int(np.isnan(costs).sum())}
-    return Log(
-        runs=matrix,
-        cost_unit="" if matrix.par is None else f"PAR{matrix.par:g} s",
-        maximised=bool(recorded.score),
-        caveats=(*notes, *counts("left out", "Left out", left_out), *charges),
-        **facts,
-    )
-
-
-def counts(code: str, what: str, numbers: Mapping[str, int]) -> list[Caveat]:
-    """One line for each that there is: "Left out", {"trial still running": 3}."""
-    lines = []
-    for reason, number in numbers.items():
-        things = reason if number == 1 else re.sub(r"\b(run|trial|row)\b", r"\1s", reason, count=1)
-        if number:
-            lines.append(Caveat(code, f"{what}: {number:,} {things}."))
-    return lines
-
-
-def _charge(
-    values: FloatArray, statuses: NDArray[np.int8], reading: Reading, log: Recorded
-) -> tuple[FloatArray, NDArray[np.int8], dict[str, Any], list[Caveat]]:
-    """Costs, statuses, range and caveats: PARk where there is a cutoff, else the values, and the
-    worst for a run that failed without one. What the caller says counts more than the log.
-    """
-    cutoff = reading.cutoff if reading.cutoff is not None else log.cutoff
-    if cutoff is None and reading.par is not None:
-        raise InputError("A penalty needs a cutoff. Give the cutoff in seconds, with --cutoff.")
-    censored = statuses == Status.CENSORED
-    if not np.isfinite(values[censored]).all():
-        raise InputError("A censored run has no cost. Give each its cap, where it was stopped.")
-    if np.isneginf(values).any():
-        raise InputError("A run costs -inf. Give finite costs, or inf for a run that failed.")
-    failed = (statuses != Status.SOLVED) & (statuses != NO_STATUS) & ~censored
-    costs, statuses = values.copy(), statuses.copy()
-    if cutoff is None:
-        low = -np.inf if reading.low is None else reading.low
-        high = np.inf if reading.high is None else reading.high
-        caveats = _charge_failures(costs, statuses, failed, high)
-        return costs, statuses, {"low": low, "high": high}, caveats
-    given = reading.par if reading.par is not None else log.par
-    factor = USUAL_PAR if given is None else given
-    worst = factor * cutoff
-    if (reading.low, reading.high) not in ((None, None), (0.0, worst)):
-        raise InputError(
-            f"Running times with a cutoff cost 0 to {worst:g} (PAR{factor:g}). Leave out "
-            "--low and --high, or change --par."
-        )
-    if (values < 0).any():
-        raise InputError(
-            f"A running time is {np.nanmin(values):g}. If that means not solved, leave it empty."
-        )
-    # Without a status, a run that reaches the cutoff was stopped by it.
-    late = np.where(statuses == NO_STATUS, values >= cutoff, ~failed & (values > cutoff))
-    overran = {
-        f"solved run that took longer than {cutoff:g} s": int((late & (statuses == 0)).sum())
-    }
-    statuses[late] = Status.TIMEOUT
-    failed |= late
-    others = {f"{_FAILED[status]} run": int((statuses == status).sum()) for status in _FAILED}
-    caveats = counts("overran", "Counted as timeouts", overran)
-    caveats += counts("failed", f"Counted as {factor:g} × the cutoff", others)
-    if given is None:
-        sentence = f"A failed run costs {factor:g} × the cutoff (PAR{factor:g})."
-        caveats.insert(0, Caveat("par", sentence))
-    costs[failed] = worst
-    return costs, statuses, {"cutoff": cutoff, "par": factor}, caveats
-
-
-_FAILED = {
+# Failures besides timeouts, as caveats name them.
+FAILURES = {
     Status.MEMORY: "out-of-memory",
     Status.CRASHED: "crashed",
     Status.WRONG: "wrongly answered",
@@ -175,46 +48,229 @@ _FAILED = {
 }
 
 
-def _charge_failures(
-    costs: FloatArray, statuses: NDArray[np.int8], failed: BoolArray, high: float
-) -> list[Caveat]:
-    """Charge runs that failed without a cost the worst there is, in place."""
-    blank = (failed & ~np.isfinite(costs)) | np.isinf(costs)
-    finite = costs[np.isfinite(costs)]
-    if not finite.size and not np.isfinite(high):
-        raise InputError("Every run failed without a cost. Give the most a run can cost: --high.")
-    worst, most = high, "the most a run can cost"
-    if not np.isfinite(high):
-        worst, most = float(finite.max()), "the largest cost seen (--high sets another)"
-    costs[blank] = worst
-    statuses[blank & (statuses == NO_STATUS)] = Status.CRASHED
-    without = {"failed run without a cost": int(blank.sum())}
-    kept = {"failed run with a cost": int((failed & ~blank).sum())}
+def log_of(
+    reading: Reading,
+    *,
+    configurations: Sequence[str],
+    instances: Sequence[str],
+    values: FloatArray,
+    statuses: StatusArray | None = None,
+    runs: IntArray | None = None,
+    seeds: IntArray | None = None,
+    families: Mapping[str, str] | None = None,
+    cutoff: float | None = None,
+    par: float | None = None,
+    score: str = "",
+    omitted: Mapping[str, int] | None = None,
+    caveats: Iterable[Caveat] = (),
+    **fields: Any,
+) -> Log:
+    """The log of recorded runs, given as columns with an entry for each run.
+
+    Runs are placed by their number, else in the order of their seeds, so that common seeds stand in
+    line across configurations, else as they come.
+
+    Parameters
+    ----------
+    values
+        Costs or seconds, NaN or infinite for a run without any; the cap of a censored run.
+    runs
+        The number of each run among those of its configuration on its instance.
+    families
+        The family of each instance.
+    cutoff, par
+        What the log itself says of running times.
+    score
+        The name of values of which larger is better.
+    omitted
+        How many runs the reader left out, by the reason.
+    **fields
+        Other fields of the log.
+    """
+    unfinished = 0
+    if statuses is not None:
+        unfinished = int((statuses == UNFINISHED).sum())
+        values = np.where(statuses == UNFINISHED, np.nan, values)
+        statuses = np.maximum(statuses, np.int8(NO_STATUS))
+    charged, penalties = charge(values, statuses, reading, cutoff=cutoff, par=par, score=score)
+    keep = ~np.isnan(charged["costs"])
+    if not keep.any():
+        raise InputError("No run has a cost. Give at least one.")
+    reasons = {
+        **(omitted or {}),
+        "run not ended": unfinished,
+        "run without a cost": int((~keep).sum()) - unfinished,
+    }
+    rows, columns = (
+        coded(list(itertools.compress(names, keep.tolist())))
+        for names in (configurations, instances)
+    )
+    parts = {"costs": charged.pop("costs"), "statuses": charged.pop("statuses"), "seeds": seeds}
+    kept: dict[str, Any] = {
+        name: None if part is None else part[keep] for name, part in parts.items()
+    }
+    numbers = _numbers(rows[1], columns[1], kept["seeds"]) if runs is None else runs[keep]
+    matrix = CostMatrix.of_runs(
+        rows,
+        columns,
+        # Without gaps: runs may be numbered from 1.
+        np.unique(numbers, return_inverse=True)[1],
+        families=None if families is None else [families[name] for name in columns[0]],
+        **kept,
+        **charged,
+    )
+    return Log(
+        runs=matrix,
+        cost_unit=unit_of(matrix),
+        maximised=bool(score),
+        caveats=(*caveats, *counts("left out", "Left out", reasons), *penalties),
+        **fields,
+    )
+
+
+def unit_of(matrix: CostMatrix) -> str:
+    """What a cost is called, empty where nothing says it."""
+    return "" if matrix.par is None else f"PAR{matrix.par:g} s"
+
+
+def counts(code: str, what: str, numbers: Mapping[str, int]) -> list[Caveat]:
+    """A caveat for each number above 0: "Left out: 3 trials still running."."""
+
+    def plural(reason: str) -> str:
+        return re.sub(r"\b(run|trial|row)\b", r"\1s", reason, count=1)
+
     return [
-        *counts("failed", f"Counted as {worst:g}, {most}", without),
-        *counts("failed", "Counted as recorded", kept),
+        Caveat(code, f"{what}: {number:,} {plural(reason) if number > 1 else reason}.")
+        for reason, number in numbers.items()
+        if number
     ]
 
 
-def _turned(values: FloatArray, reading: Reading, score: str) -> tuple[FloatArray, Reading, Caveat]:
-    """Costs from scores of which more is better, and the range as one of costs."""
-    if reading.cutoff is not None or reading.par is not None:
-        raise InputError("Scores that are maximised have no cutoff. Leave out --cutoff and --par.")
+def charge(
+    values: FloatArray,
+    statuses: StatusArray | None,
+    reading: Reading,
+    *,
+    cutoff: float | None = None,
+    par: float | None = None,
+    score: str = "",
+) -> tuple[dict[str, Any], list[Caveat]]:
+    """The costs of runs, in the shape of their values, and the other fields of a matrix.
+
+    With a cutoff a failed run costs PARk. Without one, costs are the values, and a run that failed
+    without a value costs the most a run can. What the caller says counts more than the log. NaN
+    stays where there is no run.
+    """
+    cutoff = cutoff if reading.cutoff is None else reading.cutoff
     low, high = reading.low, reading.high
-    start = 0.0 if high is None else high
-    if high is not None and (values > high).any():
-        raise InputError(
-            f"The {score} {np.nanmax(values):g} is above --high {high:g}. Give the best possible."
-        )
-    ends = replace(
-        reading, low=None if high is None else 0.0, high=None if low is None else start - low
-    )
-    cost = f"−{score}" if high is None else f"{high:g} − {score}"
-    return (
-        start - values,
-        ends,
-        Caveat("maximised", f"Larger {score} is better: the cost is {cost}."),
-    )
+    if cutoff is None and reading.par is not None:
+        raise InputError("A penalty needs a cutoff. Give the cutoff in seconds, with --cutoff.")
+    caveats: list[Caveat] = []
+    if score:
+        if reading.cutoff is not None:
+            raise InputError("Scores that are maximised have no cutoff. Leave out --cutoff.")
+        if high is not None and (values > high).any():
+            raise InputError(
+                f"The {score} {np.nanmax(values):g} is above --high {high:g}. Give the best "
+                "possible."
+            )
+        cost = f"−{score}" if high is None else f"{high:g} − {score}"
+        caveats.append(Caveat("maximised", f"Larger {score} is better: the cost is {cost}."))
+        best = high or 0.0
+        values = best - values
+        low, high = None if high is None else 0.0, None if low is None else best - low
+    statuses = np.full(values.shape, NO_STATUS, dtype=np.int8) if statuses is None else statuses
+    solved, censored = statuses == Status.SOLVED, statuses == Status.CENSORED
+    if not np.isfinite(values[censored]).all():
+        raise InputError("A censored run has no cost. Give each its cap, where it was stopped.")
+    if np.isneginf(values).any():
+        raise InputError("A run costs -inf. Give finite costs, or inf for a run that failed.")
+    failed = ~(solved | censored | (statuses == NO_STATUS))
+    if cutoff is None:
+        late = np.isinf(values) & ~failed
+        statuses = np.where(late, np.int8(Status.CRASHED), statuses)
+        blank = late | (failed & ~np.isfinite(values))
+        worst, what = _worst(values, high)
+        caveats += counts("penalty", what, {"failed run without a cost": int(blank.sum())})
+        with_cost = {"failed run with a cost": int((failed & ~blank).sum())}
+        caveats += counts("penalty", "Counted as recorded", with_cost)
+        scale = {
+            "low": -np.inf if low is None else low,
+            "high": np.inf if high is None else high,
+        }
+    else:
+        given = par if reading.par is None else reading.par
+        factor = USUAL_PAR if given is None else given
+        worst = factor * cutoff
+        if (low, high) not in ((None, None), (0.0, worst)):
+            raise InputError(
+                f"Running times with a cutoff cost 0 to {worst:g} (PAR{factor:g}). Leave out "
+                "--low and --high, or change --par."
+            )
+        if (values < 0).any():
+            raise InputError(
+                f"A running time is {np.nanmin(values):g}. If that means not solved, leave it "
+                "empty."
+            )
+        # A solved run may take exactly the cutoff; any other that reaches it was stopped by it.
+        late = ~failed & np.where(solved, values > cutoff, values >= cutoff)
+        statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
+        blank = failed | late
+        if given is None:
+            sentence = f"A failed run costs {factor:g} × the cutoff (PAR{factor:g})."
+            caveats.append(Caveat("penalty", sentence))
+        overran = {f"solved run that took longer than {cutoff:g} s": int((late & solved).sum())}
+        caveats += counts("overran", "Counted as timeouts", overran)
+        failures = {f"{what} run": int((statuses == code).sum()) for code, what in FAILURES.items()}
+        caveats += counts("penalty", f"Counted as {factor:g} × the cutoff", failures)
+        scale = {"low": 0.0, "high": worst, "cutoff": cutoff, "par": factor}
+    unknown = bool((statuses == NO_STATUS).all())
+    costs = np.where(blank, worst, values)
+    return {"costs": costs, "statuses": None if unknown else statuses, **scale}, caveats
+
+
+def _worst(values: FloatArray, high: float | None) -> tuple[float, str]:
+    """What a run costs that failed without a cost, and the words of its caveat."""
+    if high is not None:
+        return high, f"Counted as {high:g}, the most a run can cost"
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        raise InputError("Every run failed without a cost. Give the most a run can cost: --high.")
+    worst = float(finite.max())
+    return worst, f"Counted as {worst:g}, the largest cost seen (--high sets another)"
+
+
+def _numbers(i: IntArray, j: IntArray, seeds: IntArray | None) -> IntArray:
+    """The number of each run among those of its configuration on its instance."""
+    cells = i * (int(j.max()) + 1) + j
+    in_order = ranks(cells, np.arange(cells.size))
+    if seeds is None:
+        return in_order
+    aligned = ranks(j, seeds)
+    # Different seeds for every configuration would make a matrix of holes.
+    wide = int(aligned.max()) >= MOST_ROOM * (int(in_order.max()) + 1)
+    return ranks(cells, seeds) if wide else aligned
+
+
+def ranks(groups: IntArray, values: IntArray) -> IntArray:
+    """The rank of each value among the different values of its group."""
+    groups, values = (np.unique(part, return_inverse=True)[1] for part in (groups, values))
+    starts = groups * (int(values.max()) + 1)
+    different, places = np.unique(starts + values, return_inverse=True)
+    return np.asarray(places - np.searchsorted(different, starts))
+
+
+def coded(names: Sequence[str]) -> Names:
+    """The different names in order of appearance, and the place of each among them."""
+    places: dict[str, int] = {}
+    codes = [places.setdefault(name, len(places)) for name in names]
+    return list(places), np.array(codes, dtype=np.int64)
+
+
+def numbered(what: str, size: int) -> list[str]:
+    """Names for what has none: "instance-07"."""
+    digits = len(str(size - 1))
+    return [f"{what}-{number:0{digits}d}" for number in range(size)]
 
 
 def chosen(wanted: str | None, names: Sequence[str]) -> int:
@@ -231,141 +287,18 @@ def chosen(wanted: str | None, names: Sequence[str]) -> int:
     raise InputError(f"{problem} Choose one with --objective: {', '.join(names):.200}.")
 
 
-def numbered(what: str, size: int) -> list[str]:
-    """Names for what has none: "instance-07"."""
-    digits = len(str(size - 1))
-    return [f"{what}-{number:0{digits}d}" for number in range(size)]
+def statuses_of(words: Sequence[str | None]) -> StatusArray:
+    """How runs ended by what other tools call it, `NO_STATUS` for no word."""
+    # Each word once: a table of a million runs has a handful of them.
+    codes = {word: _status_of(word or "") for word in dict.fromkeys(words)}
+    return np.array([codes[word] for word in words], dtype=np.int8)
 
 
-def status_of(word: str) -> Status | None:
-    """What others call a status; None for a run that has not ended."""
+def _status_of(word: str) -> int:
     plain = word.strip().strip("'\"").lower().removeprefix("statustype.").replace(" ", "_")
-    if plain in UNFINISHED:
-        return None
-    if plain not in STATUS_WORDS:
+    if plain and plain not in STATUS_WORDS:
         raise InputError(
             f"The status {word!r:.60} is not known. Write solved, timeout for a run that was not "
             "solved in time, or crashed for one that failed otherwise."
         )
-    return STATUS_WORDS[plain]
-
-
-def statuses_of(words: Sequence[str | None]) -> tuple[NDArray[np.int8], BoolArray]:
-    """How runs ended by what others call it, `NO_STATUS` where nothing stands; and which of them
-    have not ended.
-    """
-    # Each word once: a table of a million runs has a handful of them.
-    meanings = {
-        word: status_of(word) if word and word.strip() else NO_STATUS
-        for word in dict.fromkeys(words)
-    }
-    codes = {word: NO_STATUS if code is None else int(code) for word, code in meanings.items()}
-    statuses = np.fromiter((codes[word] for word in words), dtype=np.int8, count=len(words))
-    open_words = {word for word, code in meanings.items() if code is None}
-    unfinished = np.zeros(len(words), dtype=np.bool_)
-    if open_words:
-        unfinished[:] = [word in open_words for word in words]
-    return statuses, unfinished
-
-
-def coded(names: Sequence[str]) -> tuple[list[str], IntArray]:
-    """The different names in order of appearance, and the place of each among them."""
-    places: dict[str, int] = {}
-    codes = [places.setdefault(name, len(places)) for name in names]
-    return list(places), np.array(codes, dtype=np.int64)
-
-
-def _lay_out(
-    recorded: Recorded,
-    costs: FloatArray,
-    statuses: NDArray[np.int8],
-    scale: Mapping[str, float],
-) -> CostMatrix:
-    """The matrix of the runs that have a cost.
-
-    They are placed by their number, else in the order of their seeds, so that common seeds stand
-    in line across configurations, else as they come.
-    """
-    keep = ~np.isnan(costs)
-    if not keep.any():
-        raise InputError("No run has a cost. Give at least one.")
-    rows, i = _kept(recorded.configurations, keep)
-    columns, j = _kept(recorded.instances, keep)
-    run, seed = (None if part is None else part[keep] for part in (recorded.runs, recorded.seeds))
-    # Places without gaps: runs may be numbered from 1.
-    place = np.unique(_places(i, j, run, seed), return_inverse=True)[1]
-    shape = (len(rows), len(columns), int(place.max()) + 1)
-    size = shape[0] * shape[1] * shape[2]
-    if size > LARGEST_SPARSE and size > SPARSE * place.size:
-        raise InputError(
-            f"{place.size:,} runs would fill a matrix of {shape[0]:,} configurations × "
-            f"{shape[1]:,} instances × {shape[2]:,} runs. Check which columns name them."
-        )
-    flat = (i * shape[1] + j) * shape[2] + place
-    taken = np.bincount(flat, minlength=1)
-    if taken.max() > 1:
-        at = int(np.flatnonzero(flat == int(taken.argmax()))[0])
-        raise InputError(
-            f"Configuration {rows[i[at]]!r:.60} has the same run twice on instance "
-            f"{columns[j[at]]!r:.60}. Remove one of them, or give different seeds."
-        )
-
-    def spread(part: NDArray[np.generic], missing: float) -> NDArray[np.generic]:
-        laid_out = np.full(size, missing, dtype=part.dtype)
-        laid_out[flat] = part
-        return laid_out.reshape(shape)
-
-    statuses, families = statuses[keep], recorded.families
-    return CostMatrix(
-        spread(costs[keep], np.nan),
-        rows,
-        columns,
-        statuses=None if (statuses == NO_STATUS).all() else spread(statuses, NO_STATUS),
-        seeds=None if seed is None else spread(seed, NO_SEED),
-        families=None if families is None else [families[name] for name in columns],
-        **scale,
-    )
-
-
-def _kept(names: Names, keep: BoolArray) -> tuple[list[str], IntArray]:
-    """The names that have runs, and the place of each run among them."""
-    if isinstance(names, tuple):
-        labels, codes = names[0], names[1][keep]
-    else:
-        labels, codes = coded(list(itertools.compress(names, keep.tolist())))
-    used, places = np.unique(codes, return_inverse=True)
-    return [labels[code] for code in used.tolist()], places
-
-
-def _places(i: IntArray, j: IntArray, run: IntArray | None, seed: IntArray | None) -> IntArray:
-    """Which run of its configuration on its instance each is."""
-    if run is not None:
-        return run
-    cell = i * (int(j.max()) + 1) + j
-    if seed is None:
-        order = np.argsort(cell, kind="stable")
-        return _ranks(cell[order], np.ones(cell.size, dtype=np.bool_), order)
-    most = int(np.bincount(cell).max())
-    in_line = _dense_ranks(j, seed)
-    # Seeds of its own for each configuration would make a matrix of holes.
-    return in_line if int(in_line.max()) < MOST_ROOM * most else _dense_ranks(cell, seed)
-
-
-def _dense_ranks(group: IntArray, value: IntArray) -> IntArray:
-    """The rank of each value among the different ones of its group."""
-    order = np.lexsort((value, group))
-    group, value = group[order], value[order]
-    steps = np.ones(group.size, dtype=np.bool_)
-    steps[1:] = (np.diff(value) != 0) | (np.diff(group) != 0)
-    return _ranks(group, steps, order)
-
-
-def _ranks(group: IntArray, steps: BoolArray, order: NDArray[np.intp]) -> IntArray:
-    """Ranks within sorted groups, put back into the order before sorting."""
-    counts = np.cumsum(steps)
-    first = np.ones(group.size, dtype=np.bool_)
-    first[1:] = np.diff(group) != 0
-    starts = np.maximum.accumulate(np.where(first, counts, 0))
-    ranks = np.empty(group.size, dtype=np.int64)
-    ranks[order] = counts - starts
-    return ranks
+    return STATUS_WORDS.get(plain, NO_STATUS)

@@ -1,18 +1,18 @@
 """Which column of a table is what: given, or called by a name that leaves no doubt."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from truecost.errors import InputError, did_you_mean
 
-# Words in the name of a column of which more may be better: its direction has to be said.
+# Words in the name of a column of which more may be better: its direction has to be given.
 SCORES = frozenset({
     "accuracy", "acc", "score", "scores", "reward", "auc", "auroc", "f1", "r2", "precision",
     "recall", "fitness", "return", "profit", "throughput", "ndcg", "bleu", "iou",
 })  # fmt: skip
 # Of these more is better, too; they are costs only where the caller says so.
 SUCCESSES = frozenset({"solved", "success", "correct"})
-# Ours, and what others call it. A column with our own name counts before those with others.
+# Our names, and what others call it. A column with our name counts before those with others.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "configuration": (
         "configuration", "config", "algorithm", "algo", "solver", "setting", "method", "version",
@@ -42,51 +42,41 @@ def plain_name(name: str) -> str:
     return ENDING.sub("", plain)
 
 
-def words_of(name: str) -> set[str]:
-    """The words in the name of a column."""
-    return set(plain_name(name).split("_"))
+def roles_by_name(
+    columns: Sequence[str], given: Mapping[str, str], wanted: Iterable[str] = SYNONYMS
+) -> dict[str, str]:
+    """The column of each role, as far as it is given or its whole name says it, whatever the case.
 
-
-def given_roles(columns: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
-    """The roles that the caller has given; "" says that no column has a role."""
-    roles = {}
-    for role, name in given.items():
+    A given "" says that no column has the role. Two columns that could have the same role are
+    refused, unless one has our name for it.
+    """
+    roles = {role: name.strip() for role, name in given.items()}
+    for role, name in roles.items():
         if role not in SYNONYMS:
             raise InputError(
                 f"--columns has {role!r:.60} on the left. Choose one of {', '.join(SYNONYMS)}."
             )
-        if name.strip() and name.strip() not in columns:
+        if name and name not in columns:
             raise InputError(
                 f"The table has no column {name!r:.60}.{did_you_mean(name, columns)} It has "
                 f"{listed(columns)}."
             )
-        roles[role] = name.strip()
-    return roles
-
-
-def roles_by_name(
-    columns: Sequence[str], given: Mapping[str, str], wanted: Sequence[str] = tuple(SYNONYMS)
-) -> dict[str, str]:
-    """Which column is what, as far as it is given or its whole name says it, whatever the case.
-
-    Two columns that could have the same role are refused, unless one has the role's own name.
-    """
-    roles = given_roles(columns, given)
+    plain = {name: plain_name(name) for name in columns if name not in roles.values()}
     for role in wanted:
-        free = [name for name in columns if name not in roles.values()]
-        candidates = [name for name in free if plain_name(name) in SYNONYMS[role]]
-        own = [name for name in candidates if plain_name(name) == role]
+        candidates = [name for name in plain if plain[name] in SYNONYMS[role]]
+        candidates = [name for name in candidates if plain[name] == role] or candidates
         if role in roles or not candidates:
             continue
-        if len(own or candidates) > 1:
+        if len(candidates) > 1:
             raise InputError(
-                f"{' and '.join(own or candidates):.200} could each be the {role}. Choose one: "
+                f"{' and '.join(candidates):.200} could each be the {role}. Choose one: "
                 f"--columns {role}={candidates[0]}."
             )
-        roles[role] = (own or candidates)[0]
+        roles[role] = candidates[0]
+        del plain[candidates[0]]
     return {role: name for role, name in roles.items() if name}
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """Names of columns in a message of one line, whatever is in them."""
     return f"{', '.join(name if name.isprintable() else repr(name) for name in names):.200}"

@@ -12,7 +12,8 @@ import numpy as np
 
 from truecost.errors import InputError, prefixed
 from truecost.importers import irace, smac
-from truecost.importers.rdata import NUMBERS, RValue
+from truecost.importers.packed import text_of
+from truecost.importers.rdata import number, text
 from truecost.matrix.files import whole_file
 from truecost.matrix.log import Log
 
@@ -22,6 +23,9 @@ PLAIN_LAUNCH = "{targetRunner} {targetRunnerArgs}"
 # A failed run costs this many times the largest observed cost where the maximum is unknown.
 FAILED = 100.0
 BY_HAND = "Write the scenario by hand."
+
+# The entries of a table of the scenario; a name that begins with # is a comment.
+Entries = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,71 +53,79 @@ def scenario_from_log(
         A pattern of files, or irace's instance file; those the log trained on if not given.
     """
     source, folder = Path(source), Path(folder)
+    fill_in = log.tool.startswith("SMAC3")
     with prefixed(source):
-        if log.tool.startswith("irace"):
-            files, fill_in = _irace(source, log, instances), False
-        elif log.tool.startswith("SMAC3"):
-            files, fill_in = _smac(source, log, instances), True
-        else:
+        if not fill_in and not log.tool.startswith("irace"):
             raise InputError(
                 f"Only logs of irace and SMAC3 say what a scenario needs; this one is of "
                 f"{log.tool}. {BY_HAND}"
             )
+        files = (_smac if fill_in else _irace)(source, log, instances)
     folder.mkdir(parents=True, exist_ok=True)
     # What somebody has filled in since is never overwritten.
-    for name, text in files.items():
+    for name, content in files.items():
         if not (folder / name).exists():
             with whole_file(folder / name) as file:
-                file.write(text.encode())
+                file.write(content.encode())
     return Written(path=folder / "scenario.toml", fill_in=fill_in)
 
 
 def _irace(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
-    scenario = irace.read_variables(path).get("scenario")
+    scenario: Any = irace.read_variables(path).get("scenario")
     _check_target(scenario)
     # Relative paths start at the log, as it was moved; an absolute one stays as it is.
-    start = path.parent / (scenario.text("execDir") or ".")
+    start = path.parent / (text(scenario, "execDir") or ".")
     start = (start if start.is_dir() else path.parent).resolve()
-    file_name = scenario.text("parameterFile") or "parameters.txt"
-    parameters = _found(file_name, "parameter file", start, path).read_text("utf-8-sig")
+    file_name = text(scenario, "parameterFile") or "parameters.txt"
+    parameters = text_of(_existing(file_name, "parameter file", start, path))
     # irace starts its target in its own folder.
     command = ["env", "-C", str(start), *_program(scenario, start, path)]
     # Braces of a scenario are places to fill in; those of a path are not.
     command = [word.replace("{", "{{").replace("}", "}}") for word in command]
-    bound = scenario.number("boundMax") if scenario.number("capping") == 1 else None
-    limit = scenario.number("targetRunnerTimeout") or DAY
-    folder_names = [scenario.text(f"{kind}InstancesDir") for kind in ("test", "train")]
-    folders = [start / name for name in folder_names if name]
-    capped = [] if bound is None else [f"cutoff = {bound:.12g}"]
+    space: Entries = {"file": "parameters.txt"}
+    if values := log.parameters.get(log.default or ""):
+        from truecost.space.space import Space
+
+        # irace's parameter files have no default.
+        space["default"] = Space.parse(parameters).configuration(values).values
+    folders = [text(scenario, f"{kind}InstancesDir") for kind in ("test", "train")]
+    places = [*(start / name for name in folders if name), start, path.parent.resolve(), Path.cwd()]
+    wall = number(scenario, "targetRunnerTimeout") or DAY
+    target: Entries = {"kind": "irace", "command": command}
+    metric = _metric(log)
+    limits = _wall(wall)
+    if (bound := irace.bound_of(scenario)) is not None:
+        target["bound"] = True
+        limits = {**_wall(max(wall, 2 * bound)), "cutoff": bound}
+        # The log's own range has the penalty, irace's or the runner's.
+        factor = log.runs.high / bound
+        metric = {"kind": "par", "clock": "reported", "cutoff": bound, "factor": factor}
     tables = {
-        "target": [
-            'kind = "irace"',
-            f"command = {_words(command)}",
-            *(["bound = true"] if capped else []),
-        ],
-        "space": ['file = "parameters.txt"', *_default(parameters, log)],
-        "instances": [_names(log, pattern, [*folders, start, path.parent.resolve(), Path.cwd()])],
-        "limits": [_wall(max(limit, 2 * (bound or 0))), *capped],
-        "metric": _metric(log, bound),
+        "target": target,
+        "space": space,
+        "instances": _instances(log, pattern, places),
+        "limits": limits,
+        "metric": metric,
     }
-    text = _scenario(f"{path.name}: what irace was run with.", path.stem, tables)
-    return {"scenario.toml": text, "parameters.txt": parameters}
+    source = f"{path.name}: what irace was run with."
+    return {"scenario.toml": _scenario(source, path.stem, tables), "parameters.txt": parameters}
 
 
-def _check_target(scenario: RValue) -> None:
+def _check_target(scenario: Any) -> None:
     """Refuse what nobody but irace can run."""
-    evaluator = scenario.get("targetEvaluator")
-    if evaluator.kind not in ("null", "character") or scenario.text("targetEvaluator"):
+    evaluator, instances = scenario.get("targetEvaluator"), scenario.get("instances")
+    if evaluator is not None and evaluator != [""]:
         raise InputError(f"Its costs come from a targetEvaluator. {BY_HAND}")
-    if scenario.number("aclib") == 1:
+    if number(scenario, "aclib") == 1:
         raise InputError(f'Its target runner is one of AClib: kind = "wrapper". {BY_HAND}')
-    if scenario.get("instances").kind not in ("null", "character", *NUMBERS):
+    names = instances if isinstance(instances, list) else [instances]
+    if instances is not None and not all(isinstance(name, str | int | float) for name in names):
         raise InputError(f"Its instances are objects of R. {BY_HAND}")
-    if scenario.get("targetRunner").kind != "character":
+    if not text(scenario, "targetRunner"):
         raise InputError(f"Its target runner is a function of R, not a program. {BY_HAND}")
 
 
-def _found(name: str, what: str, start: Path, path: Path) -> Path:
+def _existing(name: str, what: str, start: Path, path: Path) -> Path:
     """A file of the search, where the log says or beside the log."""
     for place in (start / name, path.parent / name, path.parent / Path(name).name):
         if place.is_file():
@@ -121,13 +133,13 @@ def _found(name: str, what: str, start: Path, path: Path) -> Path:
     raise InputError(f"The {what} {name:.120} is not there. Copy it beside the log.")
 
 
-def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
+def _program(scenario: Any, start: Path, path: Path) -> list[str]:
     """The command of the target runner, with the launcher it may have."""
-    command = [str(_found(scenario.text("targetRunner"), "target runner", start, path))]
-    if launcher := scenario.text("targetRunnerLauncher"):
+    command = [str(_existing(text(scenario, "targetRunner"), "target runner", start, path))]
+    if launcher := text(scenario, "targetRunnerLauncher"):
         from truecost.space.arguments import shell_words
 
-        launch = (scenario.text("targetRunnerLauncherArgs") or PLAIN_LAUNCH).strip()
+        launch = (text(scenario, "targetRunnerLauncherArgs") or PLAIN_LAUNCH).strip()
         if not launch.endswith(PLAIN_LAUNCH):
             raise InputError(f"Its targetRunnerLauncherArgs are {launch!r:.80}. {BY_HAND}")
         command = [launcher, *shell_words(launch.removesuffix(PLAIN_LAUNCH)), *command]
@@ -137,83 +149,75 @@ def _program(scenario: RValue, start: Path, path: Path) -> list[str]:
     return command
 
 
-def _default(parameters: str, log: Log) -> list[str]:
-    """The default as the file of the scenario has it; irace's parameter files have none."""
-    values = log.parameters.get(log.default or "")
-    if not values:
-        return []
-    from truecost.space.space import Space
-
-    chosen = Space.parse(parameters).configuration(values).values
-    pairs = (f"{json.dumps(name)} = {_value(value)}" for name, value in chosen.items())
-    return [f"default = {{ {', '.join(pairs)} }}"]
-
-
-def _value(value: Any) -> str:
-    """A value of a parameter as TOML writes it."""
-    if isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
 def _smac(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
     from truecost.running.checks import FILL_IN
 
-    folder = smac.folder_of(path) or path
-    try:
-        space = (folder / "configspace.json").read_text()
-    except (OSError, UnicodeDecodeError):
+    folder = (smac.folder_of(path) or path).resolve()
+    if not (folder / "configspace.json").is_file():
         raise InputError(
             f"configspace.json is not beside {smac.HISTORY}. Copy it from the folder that SMAC3 "
             "wrote."
-        ) from None
-    options = smac.beside(folder / "scenario.json")
-    wall = options.get("trial_walltime_limit")
-    answer = [
-        "# Where the program prints its cost: a regular expression with one group.",
-        "value = 'cost: (\\S+)'",
-    ]
-    limit = _wall(wall if isinstance(wall, int | float) and wall > 0 else DAY)
-    metric = _metric(log, None)
+        )
+    options = smac.json_object(folder / "scenario.json")
     cutoff, par = log.runs.cutoff, log.runs.par
+    answer: Entries = {
+        "# Where the program prints its cost: a regular expression with one group.": None,
+        "value": r"cost: (\S+)",
+    }
+    wall = options.get("trial_walltime_limit")
+    limits = _wall(wall if isinstance(wall, int | float) and wall > 0 else DAY)
+    metric = _metric(log)
     if cutoff is not None and par is not None:
-        answer = [
-            "# Exit codes and output of a run that is solved, here as in SAT competitions.",
-            "exit = [10, 20]",
-            "solved = '^s (SATISFIABLE|UNSATISFIABLE)$'",
-        ]
-        limit = f"cpu = {cutoff:.12g}"
-        metric = ['kind = "par"', f"factor = {par:.12g}"]
+        answer = {
+            "# Exit codes and output of a run that is solved, here as in SAT competitions.": None,
+            "exit": [10, 20],
+            "solved": "^s (SATISFIABLE|UNSATISFIABLE)$",
+        }
+        limits, metric = {"cpu": cutoff}, {"kind": "par", "factor": par}
     tables = {
-        "target": [
-            '# Or a Python function: kind = "python" and function = "../target.py:run" instead,',
-            "# with its path from this folder, and no [answer].",
-            'kind = "command"',
-            f"command = {_words([FILL_IN, '{instance}', '{seed}', '{arguments}'])}",
-        ],
+        "target": {
+            '# Or a Python function: kind = "python" and function = "../target.py:run" instead,\n'
+            "# with its path from this folder, and no [answer].": None,
+            "kind": "command",
+            "command": [FILL_IN, "{instance}", "{seed}", "{arguments}"],
+        },
         "answer": answer,
-        "space": ['file = "configspace.json"'],
-        "instances": [_names(log, pattern, [folder.resolve(), Path.cwd()])],
-        "limits": [limit],
+        "space": {"file": "configspace.json"},
+        "instances": _instances(log, pattern, [folder, Path.cwd()]),
+        "limits": limits,
         "metric": metric,
     }
     # The last folder alone is SMAC3's seed.
-    name = "/".join(folder.resolve().parts[-2:])
-    source = f"{name}: SMAC3 does not say how its target is run. Fill that in."
-    text = _scenario(source, str(options.get("name") or folder.name), tables)
-    return {"scenario.toml": text, "configspace.json": space}
+    source = "/".join(folder.parts[-2:])
+    source += ": SMAC3 does not say how its target is run. Fill that in."
+    content = _scenario(source, str(options.get("name") or folder.name), tables)
+    return {"scenario.toml": content, "configspace.json": text_of(folder / "configspace.json")}
 
 
-def _scenario(source: str, name: str, tables: Mapping[str, Sequence[str]]) -> str:
+def _scenario(source: str, name: str, tables: Mapping[str, Entries]) -> str:
     """The text of a scenario file."""
-    lines = [f"# Written from {source}", f"name = {json.dumps(name)}"]
+    lines = [f"# Written from {source}", f"name = {_toml(name)}"]
     for table, entries in tables.items():
-        lines += ["", f"[{table}]", *entries]
+        lines += ["", f"[{table}]"]
+        lines += [
+            key if key.startswith("#") else f"{key} = {_toml(value)}"
+            for key, value in entries.items()
+        ]
     return "\n".join([*lines, ""])
 
 
-def _names(log: Log, pattern: str | None, folders: Sequence[Path]) -> str:
-    """The table [instances]: the pattern, the list that it names, or what the log trained on."""
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        entries = (f"{json.dumps(key)} = {_toml(entry)}" for key, entry in value.items())
+        return f"{{ {', '.join(entries)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    value = value.item() if isinstance(value, np.generic) else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | str) else repr(value)
+
+
+def _instances(log: Log, pattern: str | None, folders: Sequence[Path]) -> Entries:
+    """The pattern, the list that it names, or what the log trained on."""
     if pattern is not None:
         from truecost.running.instances import listed, matching
 
@@ -224,43 +228,34 @@ def _names(log: Log, pattern: str | None, folders: Sequence[Path]) -> str:
             files = [instance.is_file for instance in instances]
             if any(files) or log.tool.startswith("irace"):
                 key = "files" if all(files) else "names"
-                return f"{key} = {_words([instance.argument for instance in instances])}"
+                return {key: [instance.argument for instance in instances]}
         matching(pattern, Path.cwd())  # refused before anything is written
-        return f"glob = {json.dumps(str(Path.cwd() / pattern))}"
+        return {"glob": str(Path.cwd() / pattern)}
     paths = [
         next((str(folder / name) for folder in folders if (folder / name).is_file()), "")
         for name in log.runs.instances
     ]
-    if all(paths):
-        return f"files = {_words(paths)}"
-    return f"names = {_words(log.runs.instances)}"
+    return {"files": paths} if all(paths) else {"names": list(log.runs.instances)}
 
 
-def _metric(log: Log, bound: float | None) -> list[str]:
-    matrix = log.runs
-    if bound is not None:
-        # The log's own range has the penalty, irace's or the runner's.
-        lines = ['kind = "par"', 'clock = "reported"', f"cutoff = {bound:.12g}"]
-        return [*lines, f"factor = {matrix.high / bound:.12g}"]
-    ends = {"low": matrix.low, "high": matrix.high}
-    lines = [f"{name} = {value!r}" for name, value in ends.items() if np.isfinite(value)]
-    if not np.isfinite(matrix.high):
-        most = float(np.nanmax(np.abs(matrix.costs))) * FAILED
-        lines += [
-            "# Add low and high, the lowest and highest possible cost: the log does not say them.",
-            "# Without them validate can only compare runs won (--primary wins).",
-            "# What a run that fails costs:",
-            f"failed = {most or 1.0:g}",
-        ]
-    return ['kind = "value"', *lines]
+def _metric(log: Log) -> Entries:
+    """The range of costs that are no running times."""
+    runs = log.runs
+    ends = {"low": runs.low, "high": runs.high}
+    metric: Entries = {"kind": "value"}
+    metric |= {name: value for name, value in ends.items() if np.isfinite(value)}
+    if not np.isfinite(runs.high):
+        metric |= {
+            "# Add low and high, the lowest and highest possible cost: the log does not say them.\n"
+            "# Without them validate can only compare runs won (--primary wins).\n"
+            "# What a run that fails costs:": None,
+            "failed": float(np.nanmax(np.abs(runs.costs))) * FAILED or 1.0,
+        }
+    return metric
 
 
-def _wall(seconds: float) -> str:
+def _wall(seconds: float) -> Entries:
     """The limit of a run."""
-    note = "  # seconds per run; the log has no limit, so give yours" if seconds == DAY else ""
-    return f"wall = {seconds:g}{note}"
-
-
-def _words(words: Sequence[str]) -> str:
-    """A list of texts as TOML writes it."""
-    return json.dumps(list(words), ensure_ascii=False)
+    if seconds != DAY:
+        return {"wall": seconds}
+    return {"# Seconds per run: the log has no limit, so give yours.": None, "wall": seconds}

@@ -4,21 +4,20 @@ publish them; or a row for each configuration, where the first column is called 
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from truecost.arrays import FloatArray
 from truecost.errors import InputError
-from truecost.importers import table as long_table
-from truecost.importers.frame import Column, Table, check_numbers, is_numeric, numbers, texts, words
-from truecost.importers.roles import (
-    NEEDED,
-    SYNONYMS,
-    listed,
-    plain_name,
-    roles_by_name,
+from truecost.importers import long
+from truecost.importers.columns import (
+    Column,
+    Table,
+    check_names,
+    check_numeric,
+    is_numeric,
+    numbers,
 )
+from truecost.importers.roles import NEEDED, SYNONYMS, listed, plain_name, roles_by_name
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Caveat
@@ -45,9 +44,9 @@ SUMMARIES = frozenset({
 def is_wide(table: Table, reading: Reading) -> bool:
     """Whether a table can be read as a wide one."""
     table = _without_counter(table, reading)
-    named = roles_by_name(list(table), _given(reading, sides=False), NEEDED)
+    roles = roles_by_name(list(table), _given(reading, sides=False), NEEDED)
     # Those are columns of a table with a row for every run.
-    if "cost" in named or {"configuration", "instance"} <= set(named):
+    if "cost" in roles or {"configuration", "instance"} <= set(roles):
         return False
     key = _key(table, reading)
     return key is not None and len(_costs(table, key)) >= max(2, (len(table) - 1) / 2)
@@ -62,43 +61,47 @@ def read(table: Table, reading: Reading) -> Log:
             "No column names the instances. Give a table with the instances in its first column, "
             "or name it: --columns instance=NAME."
         )
-    every = texts(table[key], key)
-    costs = _costs(table, key)
+    labels, costs = check_names(table[key], key), _costs(table, key)
     columns = [name for name in costs if not _is_summary(name)]
     if len(columns) < 2:
         raise InputError(
             f"A wide table has a column of numbers for each configuration; this one has "
-            f"{len(columns)}. It has {listed(list(table))}."
+            f"{len(columns)}. It has {listed(table)}."
         )
-    keep = [row for row, name in enumerate(every) if not _is_summary(name)]
-    names = [every[row] for row in keep]
-    turned_round = _turned_round(key, names, columns, reading)
-    about = {} if turned_round else _about(table, key, reading)
+    keep = [row for row, name in enumerate(labels) if not _is_summary(name)]
+    names = [labels[row] for row in keep]
+    turned = _is_turned(key, names, columns, reading)
+    about = {}
+    if not turned:
+        others = [name for name in table if name != key]
+        about = roles_by_name(others, _given(reading, sides=False), ABOUT)
     if not {"seed", "run"} & set(about) and len(set(names)) < len(names):
         again = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{again!r:.60} stands twice in the column {key!r:.60}. Remove one row.")
     caveats = []
-    if turned_round:
+    if turned:
         sentence = f"Rows are configurations ({key}), the other columns instances."
         caveats.append(Caveat("columns", sentence))
-    if summaries := [name for name in (*every, *costs) if _is_summary(name)]:
-        caveats.append(
-            Caveat("left out", f"Left out, as sums of others: {', '.join(summaries):.200}.")
-        )
+    if summaries := [name for name in (*labels, *costs) if _is_summary(name)]:
+        sentence = f"Left out, as sums of others: {', '.join(summaries):.200}."
+        caveats.append(Caveat("left out", sentence))
     if others := [name for name in table if name not in {key, *costs, *about.values()}]:
         for name in others:
-            check_numbers(table[name], name, MISSING)
+            check_numeric(table[name], name, MISSING)
         caveats.append(Caveat("left out", f"Left out, as no costs: {listed(others)}."))
-    # Rows × columns, one after the other.
-    cells = np.column_stack([_cells(table[name], name)[keep] for name in columns])
     sides = ([name for name in columns for _ in names], names * len(columns))
-    who, what = (sides[1], sides[0]) if turned_round else sides
-    long: dict[str, Any] = {"configuration": who, "instance": what, "cost": cells.T.ravel()}
+    long_table = dict(zip(SIDES, sides if turned else sides[::-1], strict=True))
+    long_table["cost"] = [cell for name in columns for cell in _numbers(table[name], name, keep)]
     for role, name in about.items():
-        column = words(table[name])
-        long[role] = [column[row] for row in keep] * len(columns)
-    log = long_table.read(long, {name: name for name in long}, reading, strict=True)
+        long_table[role] = [table[name][row] for row in keep] * len(columns)
+    log = long.read(long_table, {name: name for name in long_table}, reading, strict=True)
     return log.replace(tool="wide table", caveats=(*caveats, *log.caveats))
+
+
+def _numbers(column: Column, name: str, keep: Sequence[int]) -> list[str]:
+    """The costs of a configuration, "nan" where a run was not solved."""
+    cells = numbers(["" if cell.lower() in MISSING else cell for cell in column], name)
+    return [repr(cost) for cost in np.where(np.isposinf(cells), np.nan, cells)[keep].tolist()]
 
 
 def _given(reading: Reading, *, sides: bool) -> dict[str, str]:
@@ -109,13 +112,12 @@ def _given(reading: Reading, *, sides: bool) -> dict[str, str]:
 def _without_counter(table: Table, reading: Reading) -> Table:
     """The table without a first column that merely counts the rows."""
     first, *others = table
-    column = table[first]
     if COUNTER.fullmatch(first) is None or first in reading.columns.values() or not others:
         return table
     # Not where the only other columns are costs.
-    if not is_numeric(column) or is_numeric(table[others[0]]):
+    if not is_numeric(table[first]) or is_numeric(table[others[0]]):
         return table
-    counts = (np.diff(numbers(column, first)) == 1).all()
+    counts = (np.diff(numbers(table[first], first)) == 1).all()
     return {name: table[name] for name in others} if counts else table
 
 
@@ -124,10 +126,9 @@ def _key(table: Table, reading: Reading) -> str | None:
     if sides := _given(reading, sides=True):
         # Refuses a column that is not there.
         return next(iter(roles_by_name(list(table), sides, ()).values()), None)
-    first = next(iter(table))
-    column = table[first]
-    called = plain_name(first) in (*SYNONYMS["instance"], *SYNONYMS["configuration"])
-    if called or not is_numeric(column, MISSING):
+    first, column = next(iter(table.items()))
+    named = plain_name(first) in (*SYNONYMS["instance"], *SYNONYMS["configuration"])
+    if named or not is_numeric(column, MISSING):
         return first
     # Whole numbers may be names, others are costs.
     if COUNTER.fullmatch(first) or not is_numeric(column, frozenset()):
@@ -149,14 +150,7 @@ def _is_summary(name: str) -> bool:
     return plain_name(name) in SUMMARIES
 
 
-def _about(table: Table, key: str, reading: Reading) -> dict[str, str]:
-    """The columns with seeds, numbers of runs and families."""
-    others = [name for name in table if name != key]
-    roles = roles_by_name(others, _given(reading, sides=False), ABOUT)
-    return {role: name for role, name in roles.items() if role in ABOUT}
-
-
-def _turned_round(key: str, names: Sequence[str], columns: Sequence[str], reading: Reading) -> bool:
+def _is_turned(key: str, names: Sequence[str], columns: Sequence[str], reading: Reading) -> bool:
     """Whether rows are configurations; refuses where nothing says it."""
     if sides := _given(reading, sides=True):
         return "configuration" in sides
@@ -174,13 +168,3 @@ def _turned_round(key: str, names: Sequence[str], columns: Sequence[str], readin
             f'"instance={key:.60}" or --columns "configuration={key:.60}".'
         )
     return False
-
-
-def _cells(column: Column, name: str) -> FloatArray:
-    """The numbers of a column, NaN where a run was not solved."""
-    if isinstance(column, np.ndarray):
-        values = column.astype(np.float64)
-    else:
-        cells = [(cell or "").strip() for cell in column]
-        values = numbers(["" if cell.lower() in MISSING else cell for cell in cells], name)
-    return np.where(np.isposinf(values), np.nan, values)

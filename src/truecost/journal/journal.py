@@ -11,48 +11,48 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-import numpy as np
-
 from truecost.errors import InputError, prefixed
-from truecost.journal import question, store
-from truecost.journal.failures import Failure, read_failures
-from truecost.journal.store import Kind
+from truecost.journal import store
+from truecost.journal.question import Kind, question_of, refuse_changes
 from truecost.journal.table import RunTable, cost_matrix, read_table
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.runs import Instance, Machine, Status
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from truecost.matrix.log import Log
     from truecost.running.metric import Metric
     from truecost.running.pools import Finished
     from truecost.running.scenario import Scenario
     from truecost.space.space import Configuration
 
-__all__ = ["Event", "Failure", "Journal", "Kind", "RunTable"]
+__all__ = ["Event", "Journal", "Kind", "RunTable"]
 
-MACHINE = ("host", "cpu", "system", "solver", "truecost")
-MEASURES = ("cpu", "wall", "memory", "exit_code", "time", "value", "detail")
-MEASURED = attrgetter(*MEASURES)
-COLUMNS = ("configuration", "instance", "number", "seed", "cap", "status", "machine", "ended")
 # Column of `Instance.extras` with the family.
 FAMILY = "family"
-# Bytes of output of failed runs that a journal keeps.
-MOST_OUTPUT = 64_000_000
-# As many runs that all failed alike are a first attempt that went wrong; more are a result.
-SET_ASIDE = 100
-# The event of a campaign that was stopped since its first runs all failed.
-UNUSABLE = "unusable"
+# Failed runs whose output is kept, each up to 128 kB.
+MOST_OUTPUTS = 500
+MEASURES = ("cap", "cpu", "wall", "memory", "exit_code", "time", "value", "detail")
+ADD_RUN = f"""INSERT INTO runs (configuration, instance, machine, number, seed, status, ended,
+    {", ".join(MEASURES)}) VALUES ((SELECT id FROM configurations WHERE name = ?),
+    (SELECT id FROM instances WHERE name = ?),
+    (SELECT id FROM machines WHERE (host, cpu, system, solver, truecost) = (?, ?, ?, ?, ?)),
+    ?, ?, ?, ?, {", ".join("?" * len(MEASURES))})"""  # noqa: S608
+ADD_OUTPUT = f"""INSERT INTO outputs (run, command, stdout, stderr) SELECT ?, ?, ?, ?
+    WHERE (SELECT coalesce(max(id), 0) FROM outputs) < {MOST_OUTPUTS}"""  # noqa: S608
+FAILURES = """SELECT r.status, detail, c.name, i.name, number, command, stdout, stderr
+    FROM runs r JOIN configurations c ON c.id = r.configuration
+        JOIN instances i ON i.id = r.instance JOIN outputs o ON o.run = r.id ORDER BY r.id"""
 
 
 class Event(NamedTuple):
-    """A recorded decision. `after`: the last row of runs before it."""
+    """A recorded decision: a plan, a test, a proposal, a budget, an end."""
 
     number: int
-    after: int
     kind: str
     data: Any
 
@@ -60,9 +60,8 @@ class Event(NamedTuple):
 class Journal:
     """An open journal; `Journal.read` and `Journal.write` open one. A context manager.
 
-    `kind` is the command that made it, `question` what was asked: the scenario's fingerprint and
-    the settings that must stay. `set_aside` is where an earlier, unusable attempt was moved when
-    this journal was opened.
+    `question` is what was asked: the command (`kind`), its settings, and the scenario's
+    fingerprint.
 
     Examples
     --------
@@ -76,28 +75,16 @@ class Journal:
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
         self.path = path
-        self.kind: Kind = "gather"
-        self.question: Mapping[str, Any] = {}
-        self.set_aside: Path | None = None
+        self.question: dict[str, Any] = {}
         self._connection, self._lock = connection, lock
-        self._numbers: dict[str, dict[str, int]] = {"configurations": {}, "instances": {}}
-        self._machines: dict[Machine, int] = {}
-        # Events and configurations that are written with the next commit.
-        self._waiting: list[tuple[int, int, str, str]] = []
-        self._entering: dict[str, str] = {}
-        self._events = self._rows = 0
-        self._room: int | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Journal":
         """Open a journal for reading, also one that is being written. Changes nothing."""
         path = Path(path)
         journal = cls(path, store.open_reading(path), None)
-        try:
+        with journal._closed_on_error():
             journal._identify()
-        except BaseException:
-            journal.close()
-            raise
         return journal
 
     @classmethod
@@ -107,241 +94,177 @@ class Journal:
         scenario: "Scenario",
         kind: Kind,
         settings: Mapping[str, Any],
-        *,
-        start_over: bool = False,
     ) -> "Journal":
         """Open a journal for writing, or begin one.
 
         `settings` are JSON values that must stay (without budget, workers, pool and added
-        instances); an existing journal must have been asked the same. `start_over`: an attempt
-        whose first runs all failed is moved aside, since the scenario is taken to be mended.
+        instances); an existing journal must have been asked the same.
         """
         path = Path(path)
         connection, lock, begun = store.open_writing(path)
         journal = cls(path, connection, lock)
-        try:
-            with store.sqlite_errors(path):
-                if begun and start_over and journal._is_unusable():
-                    journal.set_aside, begun = store.set_aside(connection, path), False
-            journal._begin(scenario, kind, settings, begun)
-        except BaseException:
-            journal.close()
-            raise
+        with journal._closed_on_error():
+            if begun:
+                journal._identify()
+                if journal.kind != kind:
+                    raise InputError(
+                        f"{path}: this journal was created by `{journal.kind}`. Name another with "
+                        "--journal."
+                    )
+            now = question_of(kind, scenario.fingerprint(), settings, journal.question)
+            # Before the first run nothing can be mixed: the scenario may be mended.
+            if not begun or (now != journal.question and not journal._has_runs()):
+                with journal._writing(commit=True):
+                    store.begin_anew(connection)
+                    journal.note("question", json.dumps(now))
+                journal.question = now
+            refuse_changes(path, journal.question, now)
+            journal.note("scenario", str(scenario.path))
+            journal.note("metric", scenario.metric.model_dump_json())
         return journal
+
+    @contextlib.contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _identify(self) -> None:
         with self._damage():
-            self.kind = json.loads(self.noted("kind") or "null")
             self.question = json.loads(self.noted("question") or "{}")
             if self.kind not in get_args(Kind):
-                raise ValueError("it says nothing of the command that made it")
-            self._rows = self._number("SELECT coalesce(max(id), 0) FROM runs")
-            self._events = self._number("SELECT coalesce(max(id), 0) FROM events")
+                raise ValueError("it does not name the command that made it")
 
-    def _begin(
-        self, scenario: "Scenario", kind: Kind, settings: Mapping[str, Any], begun: bool
-    ) -> None:
-        """Compare with what the journal was begun with, or begin it."""
-        if begun:
-            self._identify()
-            if self.kind != kind:
-                raise InputError(
-                    f"{self.path}: this journal was created by `{self.kind}`. Name "
-                    "another with --journal."
-                )
-        now = question.record(scenario.fingerprint(), settings, self.question)
-        current = {
-            "scenario": str(scenario.path),
-            "metric": scenario.metric.model_dump_json(),
-        }
-        # Before the first run nothing can be mixed: the scenario may be mended.
-        if not begun or (now != self.question and not self._has_runs()):
-            with self._transaction():
-                store.empty(self._connection)
-                store.create(self._connection)
-                self._put("kind", json.dumps(kind))
-                self._put("question", json.dumps(now))
-                for key, value in current.items():
-                    self._put(key, value)
-            self.kind, self.question, self._events, self._rows = kind, now, 0, 0
-            return
-        question.refuse_changes(self.path, self.question, now)
-        for key, value in current.items():
-            if value != self.noted(key):
-                self.note(key, value)
+    @property
+    def kind(self) -> Kind:
+        """The command that made it."""
+        kind: Kind = self.question["kind"]
+        return kind
 
-    def _is_unusable(self) -> bool:
-        """Whether the campaign was stopped by its first runs, and no run followed."""
-        rows = self._number("SELECT coalesce(max(id), 0) FROM runs")
-        query = "SELECT kind, after FROM events ORDER BY id DESC LIMIT 1"
-        last = self._connection.execute(query).fetchone()
-        return last == (UNUSABLE, rows) and rows <= SET_ASIDE
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings the campaign was begun with."""
+        return dict(self.question["settings"])
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the journal holds no run and no event."""
+        runs = self._number("SELECT EXISTS (SELECT 1 FROM runs)")
+        return not runs and not self.decisions
 
     def _has_runs(self) -> bool:
         """Whether a run counts; aborted ones are made again."""
         aborted = int(Status.ABORTED)
         return bool(self._number(f"SELECT EXISTS (SELECT 1 FROM runs WHERE status <> {aborted})"))  # noqa: S608
 
-    @property
-    def is_blank(self) -> bool:
-        """Whether the journal holds no run and no event."""
-        return not self._rows and not self._events
-
     # Writing
 
     def enter(
         self, configurations: Iterable["Configuration"] = (), instances: Iterable[Instance] = ()
     ) -> None:
-        """Take in configurations and instances; a known instance must have the same content.
-
-        Configurations alone are on disk with the next commit.
+        """Take in configurations and instances, with the next commit; a known instance must have
+        the same content.
         """
-        self._entering |= {one.name: json.dumps(dict(one.values)) for one in configurations}
-        if not (instances := tuple(instances)):
-            return
-        with self._transaction():
-            known = dict(self._connection.execute("SELECT name, digest FROM instances"))
+        values = [(one.name, json.dumps(dict(one.values))) for one in configurations]
+        with self._writing() as connection:
+            connection.executemany(
+                'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)', values
+            )
+            digests = dict(connection.execute("SELECT name, digest FROM instances"))
             for instance in instances:
                 digest = _digest(instance)
-                if known.get(instance.name, digest) != digest:
+                if digests.get(instance.name, digest) != digest:
                     raise InputError(
                         f"{self.path}: instance {instance.name!r} has changed since its runs were "
                         "made. Put the old one back, or name another with --journal."
                     )
-                self._connection.execute(
+                connection.execute(
                     "INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)",
                     (instance.name, digest, json.dumps(dict(instance.extras))),
                 )
 
     def add(self, finished: Iterable["Finished"]) -> None:
-        """Write finished runs, and events not yet written; on disk when this returns."""
+        """Write finished runs, and all that waits for a commit; on disk when this returns."""
         ended = datetime.now(UTC).isoformat(timespec="seconds")
-        before = self._rows
-        try:
-            with self._transaction():
-                for run in finished:
-                    self._add(run, ended)
-        except BaseException:
-            self._rows, self._room = before, None
-            raise
+        with self._writing(commit=True) as connection:
+            for run in finished:
+                task, outcome, machine = run.task, run.outcome, astuple(run.machine)
+                connection.execute(
+                    "INSERT OR IGNORE INTO machines (host, cpu, system, solver, truecost) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    machine,
+                )
+                names = (task.configuration.name, task.instance.name)
+                values = (task.number, task.seed, int(outcome.status), ended)
+                measures = (getattr(outcome, name) for name in MEASURES)
+                row = connection.execute(ADD_RUN, (*names, *machine, *values, *measures)).lastrowid
+                if outcome.command:
+                    output = (row, outcome.command, outcome.stdout, outcome.stderr)
+                    connection.execute(ADD_OUTPUT, output)
 
-    def _add(self, run: "Finished", ended: str) -> None:
-        task, outcome = run.task, run.outcome
-        values = (
-            self.number("configurations", task.configuration.name),
-            self.number("instances", task.instance.name),
-            task.number,
-            task.seed,
-            outcome.cap,
-            int(outcome.status),
-            self._machine(run.machine),
-            ended,
-            *MEASURED(outcome),
-        )
-        names = ", ".join((*COLUMNS, *MEASURES))
-        self._connection.execute(
-            f"INSERT INTO runs (id, {names}) VALUES ({', '.join('?' * (1 + len(values)))})",  # noqa: S608
-            (self._rows + 1, *values),
-        )
-        self._rows += 1
-        if outcome.command:
-            self._keep(outcome.command, outcome.stdout, outcome.stderr)
-
-    def _keep(self, command: str, stdout: bytes, stderr: bytes) -> None:
-        """Keep the output of the latest run while there is room."""
-        if self._room is None:
-            used = "SELECT coalesce(sum(length(stdout) + length(stderr)), 0) FROM outputs"
-            self._room = MOST_OUTPUT - self._number(used)
-        if len(stdout) + len(stderr) <= self._room:
-            self._room -= len(stdout) + len(stderr)
-            self._connection.execute(
-                "INSERT INTO outputs VALUES (?, ?, ?, ?)", (self._rows, command, stdout, stderr)
+    def event(self, kind: str, data: Any = None, *, commit: bool = False) -> None:
+        """Record a decision; on disk at once with `commit`, else with the next commit."""
+        with self._writing(commit=commit) as connection:
+            connection.execute(
+                "INSERT INTO events (kind, data) VALUES (?, ?)", (kind, json.dumps(data))
             )
-
-    def event(self, kind: str, data: Any = None, *, commit: bool = False) -> int:
-        """Record a decision; on disk with the next `add`, `enter`, `note` or `commit=True`.
-
-        Returns its number.
-        """
-        self._events += 1
-        self._waiting.append((self._events, self._rows, kind, json.dumps(data)))
-        if commit:
-            with self._transaction():
-                pass
-        return self._events
 
     def note(self, key: str, value: str | bytes) -> None:
-        """Keep a text or bytes beside the runs, replacing what was there."""
-        with self._transaction():
-            self._put(key, value)
-
-    def number(self, table: str, name: str) -> int:
-        """The number of a configuration or an instance."""
-        known = self._numbers[table]
-        if name not in known:
-            known |= dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608
-        return known[name]
-
-    def _machine(self, machine: Machine) -> int:
-        if machine not in self._machines:
-            facts, names = astuple(machine), ", ".join(MACHINE)
-            self._connection.execute(
-                f"INSERT OR IGNORE INTO machines ({names}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608
-                facts,
-            )
-            query = f"SELECT id FROM machines WHERE ({names}) = (?, ?, ?, ?, ?)"  # noqa: S608
-            self._machines[machine] = self._connection.execute(query, facts).fetchone()[0]
-        return self._machines[machine]
-
-    def _put(self, key: str, value: str | bytes) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        """Keep a text or bytes with the next commit, replacing what was there."""
+        if self.noted(key) != value:
+            with self._writing() as connection:
+                connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Commit everything done inside and the waiting events, or nothing."""
+    def _writing(self, *, commit: bool = False) -> Iterator[sqlite3.Connection]:
+        """Write everything done inside, or nothing; on disk at once or with the next commit."""
+        connection = self._connection
         with store.sqlite_errors(self.path):
+            # What is written between two commits is one transaction, and each step can be undone.
+            if not connection.in_transaction:
+                connection.execute("BEGIN IMMEDIATE")
+            connection.execute("SAVEPOINT step")
             try:
-                with store.transaction(self._connection):
-                    self._write_waiting()
-                    yield
+                yield connection
+                connection.execute("RELEASE step")
+                if commit:
+                    connection.execute("COMMIT")
             except BaseException:
-                # What was entered in the transaction is gone.
-                self._machines.clear()
-                for known in self._numbers.values():
-                    known.clear()
+                # A full disk may have ended the transaction already.
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK TO step")
                 raise
-            self._waiting.clear()
-            self._entering.clear()
 
-    def _write_waiting(self) -> None:
-        # A new journal has no tables yet.
-        if self._entering:
-            self._connection.executemany(
-                'INSERT OR IGNORE INTO configurations (name, "values") VALUES (?, ?)',
-                self._entering.items(),
-            )
-        if self._waiting:
-            self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", self._waiting)
+    def close(self) -> None:
+        """Write what waits for a commit, and close the file."""
+        try:
+            if self._lock is not None and self._connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("COMMIT")
+        finally:
+            self._connection.close()
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
 
     # Reading
 
     def events(self, *kinds: str) -> list[Event]:
-        """Recorded decisions in their order, of some kinds or all."""
-        chosen = f" WHERE kind IN ({','.join('?' * len(kinds))})" if kinds else ""
+        """Recorded decisions in their order, of these kinds or all."""
+        chosen = f"WHERE kind IN ({','.join('?' * len(kinds))})" if kinds else ""
         with self._damage():
             rows = self._connection.execute(
-                f"SELECT id, after, kind, data FROM events{chosen} ORDER BY id",  # noqa: S608
+                f"SELECT id, kind, data FROM events {chosen} ORDER BY id",  # noqa: S608
                 kinds,
-            ).fetchall()
-            rows += [row for row in self._waiting if not kinds or row[2] in kinds]
-            return [
-                Event(number, after, kind, json.loads(data)) for number, after, kind, data in rows
-            ]
+            )
+            return [Event(number, kind, json.loads(data)) for number, kind, data in rows]
 
     @property
     def decisions(self) -> int:
         """The number of events so far: random generators are seeded by (seed, decisions)."""
-        return self._events
+        return self._number("SELECT coalesce(max(id), 0) FROM events")
 
     def noted(self, key: str) -> Any:
         """What `note` kept; None where nothing was."""
@@ -350,46 +273,45 @@ class Journal:
             row = self._connection.execute(query, (key,)).fetchone()
         return None if row is None else row[0]
 
-    def settings(self) -> dict[str, Any]:
-        """The settings the campaign was begun with."""
-        return dict(self.question.get("settings", {}))
-
     def configurations(self) -> dict[str, dict[str, Any]]:
         """The values of every configuration, by name, in order of entry."""
         with self._damage():
-            rows = self._connection.execute(
-                'SELECT name, "values" FROM configurations ORDER BY id'
-            ).fetchall()
-            written = {name: json.loads(values) for name, values in rows}
-            waiting = {name: json.loads(values) for name, values in self._entering.items()}
-            return {**written, **waiting}
+            query = 'SELECT name, "values" FROM configurations ORDER BY id'
+            return {name: json.loads(text) for name, text in self._connection.execute(query)}
 
     def instances(self) -> dict[str, dict[str, str]]:
         """The extra columns of every instance, by name, in order of entry."""
         with self._damage():
-            rows = self._connection.execute("SELECT name, extras FROM instances ORDER BY id")
-            return {name: dict(json.loads(extras)) for name, extras in rows.fetchall()}
+            query = "SELECT name, extras FROM instances ORDER BY id"
+            return {name: dict(json.loads(text)) for name, text in self._connection.execute(query)}
 
     def machines(self) -> list[Machine]:
         """Where runs were made; `RunTable.machine` counts them from 1."""
+        names = Machine.__dataclass_fields__
         with self._damage():
-            query = f"SELECT {', '.join(MACHINE)} FROM machines ORDER BY id"  # noqa: S608
-            rows = self._connection.execute(query).fetchall()
-            return [Machine(**dict(zip(MACHINE, row, strict=True))) for row in rows]
+            query = f"SELECT {', '.join(names)} FROM machines ORDER BY id"  # noqa: S608
+            rows = self._connection.execute(query)
+            return [Machine(**dict(zip(names, row, strict=True))) for row in rows]
 
-    def failures(self) -> list[Failure]:
-        """Failed runs by cause, the most frequent first, with the output of the latest of each."""
+    def failures(self) -> "pd.DataFrame":
+        """The first failed runs, with the command line that repeats each and the end of its
+        output.
+        """
+        import pandas as pd
+
+        names = ["status", "detail", "configuration", "instance", "number", "command", "stdout",
+                 "stderr"]  # fmt: skip
         with self._damage():
-            return read_failures(self._connection)
+            table = pd.DataFrame(self._connection.execute(FAILURES).fetchall(), columns=names)
+            table["status"] = [Status(status).label for status in table.status]
+            for name in ("stdout", "stderr"):
+                table[name] = [bytes(text).decode("utf-8", "replace") for text in table[name]]
+        return table
 
     def table(self) -> RunTable:
         """All runs that count, as columns."""
         with self._damage():
-            self._connection.execute("BEGIN")
-            try:
-                return read_table(self._connection)
-            finally:
-                self._connection.execute("ROLLBACK")
+            return read_table(self._connection)
 
     def metric(self, *, par: float | None = None, cutoff: float | None = None) -> "Metric":
         """The scenario's metric; or PARk with another factor or a lower cutoff."""
@@ -416,20 +338,9 @@ class Journal:
         another than the scenario's. `table`: for callers that have read it.
         """
         table = self.table() if table is None else table
-        keep = np.ones(len(table), dtype=bool)
-        for names, listed, column in (
-            (instances, table.instances, table.instance),
-            (configurations, table.configurations, table.configuration),
-        ):
-            if names is not None:
-                wanted = set(names)
-                keep &= np.array([name in wanted for name in listed], dtype=bool)[column]
-        if not keep.any():
-            raise InputError(f"{self.path}: no runs yet.")
+        metric = self.metric() if metric is None else metric
         with prefixed(self.path):
-            matrix = cost_matrix(
-                table, keep, self.metric() if metric is None else metric, configurations, instances
-            )
+            matrix = cost_matrix(table, metric, configurations, instances)
         extras = self.instances()
         families = [extras[name].get(FAMILY) for name in matrix.instances]
         return matrix.replace(families=families) if all(families) else matrix
@@ -440,20 +351,9 @@ class Journal:
 
         return log_of(self, self.metric(par=par, cutoff=cutoff))
 
-    def close(self) -> None:
-        """Write waiting events and close the file."""
-        try:
-            if (self._waiting or self._entering) and self._lock is not None:
-                with contextlib.suppress(InputError), self._transaction():
-                    pass
-        finally:
-            self._connection.close()
-            if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
-
     def _number(self, query: str) -> int:
-        return int(self._connection.execute(query).fetchone()[0])
+        with store.sqlite_errors(self.path):
+            return int(self._connection.execute(query).fetchone()[0])
 
     @contextlib.contextmanager
     def _damage(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """A journal as a log: its runs, plans and parameters as every reader of logs takes them."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,11 +44,10 @@ def log_of(journal: "Journal", metric: "Metric") -> Log:
 
 
 def _scenario(journal: "Journal") -> str:
-    """The scenario's file as one would type it here; empty where it is not there."""
-    path = Path(journal.noted("scenario") or "")
+    """The scenario's file as one would type it here; empty where there is no such file."""
+    path, here = Path(journal.noted("scenario") or ""), Path.cwd()
     if not path.is_file():
         return ""
-    here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
@@ -57,12 +56,13 @@ def _gathered(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     if not plans:
         raise InputError(f"{journal.path}: no runs yet.")
     first, last = plans[0], plans[-1]
-    order = tuple(dict.fromkeys(name for plan in plans for name in plan["instances"]))
-    names = dict.fromkeys(name for plan in plans for name in plan["configurations"])
-    matrix = journal.matrix(configurations=[*names], instances=order, metric=metric, table=table)
-    whole = matrix.shape[:2] == (len(names), len(order)) and bool(
-        (matrix.counts() >= last["runs"]).all()
+    order, names = (
+        tuple(dict.fromkeys(name for plan in plans for name in plan[what]))
+        for what in ("instances", "configurations")
     )
+    matrix = journal.matrix(configurations=names, instances=order, metric=metric, table=table)
+    whole = matrix.shape[:2] == (len(names), len(order)) and matrix.counts().min() >= last["runs"]
+    sizes = {(*plan["instances"], plan["runs"]) for plan in plans}
     return Log(
         runs=matrix,
         tool="truecost gather",
@@ -76,42 +76,34 @@ def _gathered(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
             candidates=tuple(first["configurations"]),
             runs=first["runs"],
             # A finished first plan is looked at once; everything else perhaps after every unit.
-            watched=not whole or _sizes(plans) > 1,
+            watched=not whole or len(sizes) > 1,
         ),
     )
 
 
-def _sizes(plans: Sequence[Mapping[str, Any]]) -> int:
-    """How many plans there are with other instances or runs."""
-    return len({(*plan["instances"], plan["runs"]) for plan in plans})
-
-
 def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
-    begun = next((event.data for event in journal.events(SEARCH)), None)
-    if begun is None:
+    searches, ends = journal.events(SEARCH), journal.events(SEARCHED)
+    if not searches:
         raise InputError(f"{journal.path}: no runs yet.")
-    held_out = {*begun["held_out"], *tested_on(journal)}
+    held_out = held_out_instances(journal)
     training = [name for name in table.instances if name not in held_out]
-    searched = journal.events(SEARCHED)
-    last: dict[str, Any] = searched[-1].data if searched else {}
     steps = tuple(
         Step(event.data["runs"], event.data["name"]) for event in journal.events(INCUMBENT)
     )
-    incumbent = last.get("incumbent", steps[-1].configuration if steps else None)
-    test, plan = None, None
+    incumbent = steps[-1].configuration if steps else None
+    if ends:
+        incumbent = ends[-1].data["incumbent"]["name"]
     # The latest incumbent's own test; an earlier one is another configuration's.
-    mine = [event.data for event in journal.events(TEST) if incumbent in event.data["candidates"]]
-    if mine:
-        plan = test_plan(journal, mine[-1])
-        present = np.unique(table.instance)
-        if any(table.instances[place] in held_out for place in present):
-            test = journal.matrix(instances=plan.order, metric=metric, table=table)
-    runs = journal.matrix(instances=training, metric=metric, table=table)
+    tests = [event.data for event in journal.events(TEST) if incumbent in event.data["candidates"]]
+    plan = recorded_plan(journal, tests[-1]) if tests else None
+    test = None
+    if plan is not None and (table.places("instance", plan.order) >= 0).any():
+        test = journal.matrix(instances=plan.order, metric=metric, table=table)
     return Log(
-        runs=runs,
+        runs=journal.matrix(instances=training, metric=metric, table=table),
         test=test,
         tool="truecost configure",
-        default=begun["default"],
+        default=searches[0].data["default"],
         incumbent=incumbent,
         steps=steps,
         parameters=journal.configurations(),
@@ -124,93 +116,78 @@ def _validated(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     tests = journal.events(TEST)
     if not tests:
         raise InputError(f"{journal.path}: no runs yet.")
-    data, names = tests[-1].data, tests[-1].data["names"]
-    plan = test_plan(journal, data)
+    names = tests[-1].data["names"]
+    plan = recorded_plan(journal, tests[-1].data)
     test = journal.matrix(instances=plan.order, metric=metric, table=table)
     test = test.replace(configurations=[names[name] for name in test.configurations])
     plan = replace(plan, candidates=tuple(names[name] for name in plan.candidates))
-    parameters = {names[name]: values for name, values in journal.configurations().items()}
-    origin = stored_log(journal)
-    common = {
-        "test": test,
-        "default": names[data["default"]],
-        "incumbent": plan.candidates[0],
-        "test_plan": plan,
-    }
-    if origin is not None:
-        return replace(origin, parameters={**origin.parameters, **parameters}, **common)
     # Without a log nothing was trained on: the only runs are those of the test.
-    return Log(runs=test, tool="truecost validate", parameters=parameters, **common)
+    log = stored_log(journal) or Log(runs=test, tool="truecost validate")
+    parameters = {names[name]: values for name, values in journal.configurations().items()}
+    return replace(
+        log,
+        parameters={**log.parameters, **parameters},
+        test=test,
+        default=names[tests[-1].data["default"]],
+        incumbent=plan.candidates[0],
+        test_plan=plan,
+    )
 
 
-def tested_on(journal: "Journal") -> set[str]:
-    """The instances of all tests of a journal."""
-    first = {name for event in journal.events(TEST) for name in event.data["order"]}
-    return first | {name for event in journal.events(MORE) for name in event.data["instances"]}
+def held_out_instances(journal: "Journal") -> set[str]:
+    """The instances that a search held out, and those of all tests."""
+    lists = {SEARCH: "held_out", TEST: "order", MORE: "instances"}
+    return {name for event in journal.events(*lists) for name in event.data[lists[event.kind]]}
 
 
-def test_plan(journal: "Journal", data: Mapping[str, Any]) -> Plan:
+def recorded_plan(journal: "Journal", test: Mapping[str, Any]) -> Plan:
     """The plan of a test, with the instances that were added later at the end of its order."""
     added = [name for event in journal.events(MORE) for name in event.data["instances"]]
-    recorded = {item.name: data[item.name] for item in fields(Plan)}
-    recorded["order"] = tuple(dict.fromkeys([*data["order"], *added]))
-    return Plan(**{**recorded, "candidates": tuple(data["candidates"])})
+    plan = Plan(**{item.name: test[item.name] for item in fields(Plan)})
+    order = tuple(dict.fromkeys([*plan.order, *added]))
+    return replace(plan, order=order, candidates=tuple(plan.candidates))
 
 
 def store_log(journal: "Journal", log: Log) -> None:
     """Keep the log that a validation began with, so that the journal alone gives the report."""
     with tempfile.TemporaryDirectory() as folder:
         write_log(log, Path(folder) / LOG_FILES[0])
-        for name in LOG_FILES:
-            if (file := Path(folder) / name).exists():
-                journal.note(name, file.read_bytes())
+        for file in Path(folder).iterdir():
+            journal.note(file.name, file.read_bytes())
 
 
 def stored_log(journal: "Journal") -> Log | None:
     """The log that a validation began with; None where it began without one."""
-    kept = {name: journal.noted(name) for name in LOG_FILES}
-    if kept[LOG_FILES[0]] is None:
+    kept = {name: content for name in LOG_FILES if (content := journal.noted(name)) is not None}
+    if not kept:
         return None
     with tempfile.TemporaryDirectory() as folder:
         for name, content in kept.items():
-            if content is not None:
-                (Path(folder) / name).write_bytes(content)
+            (Path(folder) / name).write_bytes(content)
         return read_log(Path(folder) / LOG_FILES[0])
 
 
 def _caveats(journal: "Journal", metric: "Metric", table: "RunTable") -> list[Caveat]:
     """What makes times doubtful, one line each."""
-    machines = journal.machines()
-    used = [machines[place - 1] for place in np.unique(table.machine).tolist()]
-    caveats = []
-    stops = [event.data for event in journal.events(STOP)]
-    if stops and stops[-1]["why"] == "forecast":
-        sentence = (
-            f"The test stopped early, after {stops[-1]['units']} units: the rest of its budget had "
+    caveats, machines = {}, journal.machines()
+    # Of the latest test, once it has ended.
+    last = next(reversed(journal.events(TEST, STOP)), None)
+    if last is not None and last.kind == STOP and last.data["why"] == "forecast":
+        caveats["given-up"] = (
+            f"The test stopped early, after {last.data['units']} units: the rest of its budget had "
             "a chance below 1 % to settle this in favour of the winner."
         )
-        caveats.append(Caveat("given-up", sentence))
-    if metric.timed and len(models := sorted({machine.cpu for machine in used})) > 1:
-        caveats.append(
-            Caveat("machines", f"Runs were made on different processors ({'; '.join(models)}).")
+    if metric.timed and len(models := sorted({machine.cpu for machine in machines})) > 1:
+        caveats["machines"] = f"Runs were made on different processors ({'; '.join(models)})."
+    if len(solvers := sorted({machine.solver or "unknown" for machine in machines})) > 1:
+        caveats["solver"] = f"The solver's version changed on the way: {'; '.join(solvers)}."
+    waited = table.wall > WAITED * table.cpu + WAITED_SECONDS
+    if metric.timed and metric.clock != "wall" and waited.sum() > WAITED_SHARE * len(table):
+        caveats["waiting"] = (
+            f"{100 * waited.mean():.0f} % of the runs took far longer than their CPU time: the "
+            "solver waits, or other programs used its core."
         )
-    if len(solvers := sorted({machine.solver or "unknown" for machine in used})) > 1:
-        caveats.append(
-            Caveat("solver", f"The solver's version changed on the way: {'; '.join(solvers)}.")
-        )
-    if len(table) and metric.timed and metric.clock != "wall":
-        waited = (table.wall > WAITED * table.cpu + WAITED_SECONDS).mean()
-        if waited > WAITED_SHARE:
-            caveats.append(
-                Caveat(
-                    "waiting",
-                    f"{100 * waited:.0f} % of the runs took far longer than their CPU time: the "
-                    "solver waits, or other programs used its core.",
-                )
-            )
     failed = np.isin(table.status, [Status.CRASHED, Status.WRONG])
-    if len(table) and failed.mean() > 0.5:
-        caveats.append(
-            Caveat("failed", f"{100 * failed.mean():.0f} % of the runs crashed or were wrong.")
-        )
-    return caveats
+    if failed.sum() > 0.5 * len(table):
+        caveats["failed"] = f"{100 * failed.mean():.0f} % of the runs crashed or were wrong."
+    return [Caveat(code, sentence) for code, sentence in caveats.items()]

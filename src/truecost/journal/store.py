@@ -7,20 +7,17 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from truecost.errors import InputError
 from truecost.runs import Status
 
 HEADER = b"SQLite format 3\0"
 APPLICATION = 0x74727563  # "truc"
-VERSION = 40
-Kind = Literal["gather", "configure", "validate"]
-# SQLite locks bytes around 2^30; this one is ours and says that somebody writes.
+VERSION = 41
+# SQLite locks bytes around 2^30; this one is ours and marks the writer.
 LOCKED_BYTE = 2**62
-# Events say what was decided: plans, tests, proposals, eliminations, budgets and ends; `after` is
-# the number of rows in runs when they were recorded. Aborted runs are made again.
 _FINAL = "SELECT RAISE(ABORT, 'a journal is append-only'); END"
+# Aborted runs are made again, so a cell may have several.
 SCHEMA = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL)",
     """CREATE TABLE configurations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
@@ -36,10 +33,9 @@ SCHEMA = (
     ended TEXT NOT NULL)""",
     f"""CREATE UNIQUE INDEX one_run_per_cell ON runs (configuration, instance, number)
     WHERE status <> {int(Status.ABORTED)}""",
-    """CREATE TABLE outputs (run INTEGER PRIMARY KEY, command TEXT NOT NULL, stdout BLOB NOT NULL,
-    stderr BLOB NOT NULL)""",
-    """CREATE TABLE events (id INTEGER PRIMARY KEY, after INTEGER NOT NULL, kind TEXT NOT NULL,
-    data TEXT NOT NULL)""",
+    """CREATE TABLE outputs (id INTEGER PRIMARY KEY, run INTEGER NOT NULL UNIQUE,
+    command TEXT NOT NULL, stdout BLOB NOT NULL, stderr BLOB NOT NULL)""",
+    "CREATE TABLE events (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, data TEXT NOT NULL)",
     f"CREATE TRIGGER runs_stay BEFORE DELETE ON runs BEGIN {_FINAL}",
     f"CREATE TRIGGER runs_are_final BEFORE UPDATE ON runs BEGIN {_FINAL}",
     f"CREATE TRIGGER events_stay BEFORE DELETE ON events BEGIN {_FINAL}",
@@ -68,20 +64,18 @@ def open_reading(path: Path) -> sqlite3.Connection:
     # unless it is told that nobody writes.
     live = Path(f"{path}-wal").exists()
     address = f"{path.absolute().as_uri()}?mode=ro{'' if live else '&immutable=1'}"
-    with sqlite_errors(path):
+    with sqlite_errors(path), contextlib.ExitStack() as opened:
         connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
-        try:
-            connection.execute("PRAGMA trusted_schema = 0")
-            connection.execute("PRAGMA query_only = 1")
-            _check_schema(connection, path)
-        except BaseException:
-            connection.close()
-            raise
+        opened.callback(connection.close)
+        connection.execute("PRAGMA trusted_schema = 0")
+        connection.execute("PRAGMA query_only = 1")
+        _check_schema(connection, path)
+        opened.pop_all()
     return connection
 
 
 def open_writing(path: Path) -> tuple[sqlite3.Connection, int, bool]:
-    """Connect to a journal as its only writer: connection, lock, and whether it was begun."""
+    """Connect to a journal as its only writer: connection, lock, and whether it has tables."""
     if path.exists() and path.stat().st_size:
         _check_file(path)
     try:
@@ -90,64 +84,31 @@ def open_writing(path: Path) -> tuple[sqlite3.Connection, int, bool]:
         raise InputError(
             f"{path}: cannot be written ({error.strerror}). Name a journal in another folder."
         ) from error
-    connection = None
-    try:
+    with sqlite_errors(path), contextlib.ExitStack() as opened:
+        opened.callback(os.close, lock)
         _hold(lock, path)
-        with sqlite_errors(path):
-            # By its absolute path: ":memory:" is a name like any other here.
-            connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=30)
-            begun = bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-            if begun:
-                # Before the first change: other people's files stay as they are.
-                _check_schema(connection, path)
-            connection.execute("PRAGMA journal_mode = WAL")
-            # A commit is on the disk before it is answered.
-            connection.execute("PRAGMA synchronous = FULL")
-    except BaseException:
-        if connection is not None:
-            connection.close()
-        os.close(lock)
-        raise
+        # By its absolute path: ":memory:" is a name like any other here.
+        connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=30)
+        opened.callback(connection.close)
+        begun = bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+        if begun:
+            # Before the first change: other people's files stay as they are.
+            _check_schema(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A commit is on the disk before it is answered.
+        connection.execute("PRAGMA synchronous = FULL")
+        opened.pop_all()
     return connection, lock, begun
 
 
-def create(connection: sqlite3.Connection) -> None:
-    """Make the tables; inside a transaction."""
-    # executescript would end the transaction they belong to.
-    for statement in SCHEMA:
-        connection.execute(statement)
-
-
-def empty(connection: sqlite3.Connection) -> None:
-    """Drop all tables; inside a transaction."""
+def begin_anew(connection: sqlite3.Connection) -> None:
+    """Replace all tables by empty ones; inside a transaction."""
     tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
     for (table,) in connection.execute(tables).fetchall():
         connection.execute(f"DROP TABLE {table}")
-
-
-def set_aside(connection: sqlite3.Connection, path: Path) -> Path:
-    """Copy a journal to a file beside it and empty it; returns the copy."""
-    number = 1
-    while (place := path.with_name(f"{path.name}.set-aside-{number}")).exists():
-        number += 1
-    with contextlib.closing(sqlite3.connect(place)) as copy:
-        connection.backup(copy)
-    with transaction(connection):
-        empty(connection)
-    return place
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit everything done inside, or nothing."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+    # executescript would end the transaction.
+    for statement in SCHEMA:
+        connection.execute(statement)
 
 
 @contextlib.contextmanager
@@ -160,20 +121,18 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         text = str(error)
         if "disk is full" in text or "disk I/O" in text:
-            raise InputError(
-                f"{path}: {text}. Recorded runs are safe. Make room and start again."
-            ) from error
-        if "readonly" in text or "unable to open" in text:
-            raise InputError(
-                f"{path}: the journal needs a folder that can be written ({text})."
-            ) from error
-        if "locked" in text:
-            raise InputError(f"{path}: another program has locked the journal.") from error
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            message = f"{text}. Recorded runs are safe. Make room and start again."
+        elif "readonly" in text or "unable to open" in text:
+            message = f"the journal needs a folder that can be written ({text})."
+        elif "locked" in text:
+            message = "another program has locked the journal."
+        elif isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.IntegrityError | sqlite3.ProgrammingError
         ):
-            raise InputError(f"{path}: the journal is damaged ({text}).") from error
-        raise
+            message = f"the journal is damaged ({text})."
+        else:
+            raise
+        raise InputError(f"{path}: {message}") from error
 
 
 def _check_file(path: Path) -> None:
@@ -182,10 +141,10 @@ def _check_file(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{path}: a folder, not a journal.")
     try:
-        known = is_journal(path)
+        ours = is_journal(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    if not known:
+    if not ours:
         raise InputError(f"{path}: not a journal of truecost. Name another file.")
     if Path(f"{path}-journal").exists():
         # SQLite would roll back, and change or delete files that the rollback journal names.
@@ -207,17 +166,17 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
             "truecost. Read it with that version."
         )
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
-        create(ours)
-        expected = _objects(ours)
-    if (present := _objects(connection)) != expected:
-        names = sorted({key[1] for key, _ in present.items() ^ expected.items()})
-        raise InputError(f"{path}: not as truecost writes a journal (see {names[0]!r:.60}).")
+        begin_anew(ours)
+        if different := _objects(connection) ^ _objects(ours):
+            raise InputError(
+                f"{path}: not as truecost writes a journal (see {min(different)[1]!r:.60})."
+            )
 
 
-def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """The SQL of everything in a database, however it is broken into lines."""
+def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Type, name and SQL of everything in a database, however it is broken into lines."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 1000").fetchall()
-    return {(kind, name): " ".join((sql or "").split()) for kind, name, sql in rows}
+    return {(kind, name, " ".join((sql or "").split())) for kind, name, sql in rows}
 
 
 def _hold(handle: int, path: Path) -> None:

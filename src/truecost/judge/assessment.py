@@ -1,10 +1,10 @@
 """The verdict on a log as records: every number that the terminal, the page and JSON show."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from math import isfinite, isinf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from truecost.errors import Refusal
 from truecost.judge.evidence import Evidence
 from truecost.judge.question import Question
 from truecost.matrix import CostMatrix, Log
+from truecost.matrix.log import Sampled
 from truecost.runs import Caveat
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from truecost.stats.selection import Selection
     from truecost.stats.variance import VarianceComponents
 
 Grade = Literal[
@@ -29,6 +31,8 @@ Grade = Literal[
     "not testable",
 ]
 SCHEMA = 2
+# Quantities of which less is better.
+COSTS: Final = ("mean", "difference")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +48,12 @@ class Statement:
         Its value in the runs that count, every unit weighed equally.
     lower, upper
         Guaranteed limits: each is wrong with probability `delta` at most. Infinite where the range
-        of the cost is unknown.
+        of costs is unknown.
+    proven
+        −1: proven to be below `no_difference`; 1: above; 0: neither.
     approximate
         The two-sided 1 − δ interval that is only approximate; `no_approximate` says why there is
         none.
-    probably
-        Whether the approximate interval excludes `no_difference`.
-    proven
-        −1: proven to be below `no_difference`; 1: above; 0: neither.
     penalty
         A failed run costs this many cutoffs in it; inf: only failures count; None: no penalty.
     shift
@@ -65,29 +67,27 @@ class Statement:
     observed: float
     lower: float
     upper: float
+    proven: int = 0
     approximate: tuple[float, float] | None = None
     no_approximate: str = ""
-    probably: bool = False
-    proven: int = 0
     delta: float
     no_difference: float | None = None
-    smaller_is_better: bool = True
-    units: int
     penalty: float | None = None
     shift: float | None = None
 
     @property
     def grade(self) -> Grade:
         """How the configuration compares with the default in this quantity."""
-        if self.no_difference is None:
-            return "undecided"
-        good = -1 if self.smaller_is_better else 1
+        good = -1 if self.quantity in COSTS else 1
         if self.proven:
             return "better" if self.proven == good else "worse"
-        if self.probably and self.approximate is not None:
-            side = 1 if self.approximate[0] >= self.no_difference else -1
-            return "probably better" if side == good else "probably worse"
-        return "undecided"
+        if self.approximate is None or self.no_difference is None:
+            return "undecided"
+        low, high = self.approximate
+        side = int(low > self.no_difference) - int(high < self.no_difference)
+        if not side:
+            return "undecided"
+        return "probably better" if side == good else "probably worse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,127 +96,62 @@ class SameInstances:
 
     Attributes
     ----------
-    units, unit
-        How many units both were run on, and what a unit is.
     winner_cost, default_cost
-        Mean costs on these units, each unit weighed equally.
-    difference
-        winner − default. Where no statement is possible, limits are infinite and there is no
-        interval.
+        Mean costs, each unit weighed equally; `difference` is winner − default, and `change` its
+        share of the default's cost: −0.15 for 15 % less, None where a per cent means nothing.
     won, tied, lost
         How many pairs of runs the winner won, tied and lost.
-    wins
-        The share of runs won, with its limits; None where no statement is possible.
-    solved_both, solved_only_winner, solved_only_default, solved_neither
-        Pairs of runs by who solved; None where runs cannot fail.
-    time_ratio
-        The default's total time over the winner's on pairs that both solved; None where costs are
-        not running times or there is no such pair.
-    positive
-        Whether no cost can be negative, so that per cent mean something.
-    training_instances, training_difference
-        Where these are test runs: on how many training instances both were run, too, and the
-        difference of their means there, which tuning flatters; None where there are none.
+    winner_solved, default_solved
+        In how many of these pairs each was solved; None where runs cannot fail.
     """
 
-    winner: str
-    default: str
-    units: int
-    unit: str
-    instances: int
     source: Literal["test", "training"]
+    runs: CostMatrix  # of the two, the winner first
+    unit: Sampled
+    units: int
+    instances: int
     winner_cost: float
     default_cost: float
-    difference: Statement
+    difference: float
+    change: float | None
     won: int
     tied: int
     lost: int
-    wins: Statement | None
-    solved_both: int | None = None
-    solved_only_winner: int | None = None
-    solved_only_default: int | None = None
-    solved_neither: int | None = None
-    time_ratio: float | None = None
-    positive: bool = True
-    training_instances: int | None = None
-    training_difference: float | None = None
+    winner_solved: int | None = None
+    default_solved: int | None = None
 
     @property
-    def runs(self) -> int:
+    def pairs(self) -> int:
         """How many pairs of runs there are."""
         return self.won + self.tied + self.lost
-
-    @property
-    def change(self) -> float | None:
-        """The winner's cost relative to the default's, −0.15 for 15 % less; None where costs may be
-        negative or are near 0.
-        """
-        return relative_change(self.winner_cost, self.default_cost) if self.positive else None
-
-
-def relative_change(new: float, old: float) -> float | None:
-    """(new − old) / old where a per cent means something: both positive and not near 0."""
-    if not (new >= 0 and old > 0 and isfinite(new) and isfinite(old)):
-        return None
-    change = (new - old) / old
-    return change if change <= 10 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ladder:
     """For which penalties, in cutoffs, the winner is proven better or worse on average."""
 
-    tried: tuple[float, ...]  # ascending; inf: only failures count
-    statements: tuple[Statement, ...]  # the difference at each of them
+    statements: tuple[Statement, ...]  # the difference at each penalty tried; inf: failures only
     # The lowest and highest penalty at which it is proven; None where it is at none.
     better: tuple[float, float] | None
     worse: tuple[float, float] | None
-    declared: float
     # Proven in one direction at some penalty, observed in the other at the declared one: faster,
     # but failed more often, or slower and failed less often.
     mixed: bool
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incumbent:
-    """The best configuration so far at some time of a search, on training and on test instances."""
-
-    runs: int | None  # after how many training runs; None where they were not counted
-    configuration: str
-    # Mean costs, NaN without runs. One is no measure of the other.
-    training: float
-    test: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
-    """The earlier incumbent that is most surely better than the winner on the test runs."""
-
-    configuration: str
-    difference: float  # mean of winner − this one on the test units of both
-    lower: float  # its guaranteed limit, at δ/(k − 1) for k incumbents
-    proven: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Over-tuning: how much better the winner looked in training than it is."""
-
-    # Of a list: the mean of test cost − training cost of the configuration that half of the units
-    # chooses, carried over to all units; None where there is no list.
-    error: float | None
-    held_out: float | None  # mean cost of those configurations on the other half, for scale
-    splits: int
-    incumbents: tuple[Incumbent, ...] = ()  # where there are test runs of them
-    earlier: Earlier | None = None
+    @property
+    def proven(self) -> tuple[Grade, float, float] | None:
+        """The direction that is proven, from the lowest to the highest penalty."""
+        if self.better is not None:
+            return ("better", *self.better)
+        return None if self.worse is None else ("worse", *self.worse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A row of the ranking."""
+    """A row of the ranking; costs are plain means, over families where these are units."""
 
     configuration: str
-    cost: float  # in training: the plain mean of its runs (of its families where these are units)
+    cost: float  # in training
     runs: int
     instances: int
     test_cost: float  # NaN where it was not tested
@@ -231,25 +166,23 @@ class Assessment:
     ----------
     evidence
         Which runs count and why, or why none do.
-    grade
-        The one judgement, by the primary criterion.
-    green
-        Whether it is "better" without a condition.
     same
         Winner and default on the same instances; None without a default or common instances.
+    training
+        The same of the training runs, where `same` is about test runs.
     statements
         All statements about new instances, the primary one first.
     ladder
         For which penalties better or worse is proven; None where costs have none.
     selection
-        Over-tuning, as far as it can be measured.
-    best_set
-        The configurations of the list of which one is the best with probability 1 − δ.
+        Of a list: by how much the configuration that looks best looks better than it is.
     ranking
-        All configurations, the best first. Where configurations were run on different instances,
-        the order adjusts for their difficulty; the costs printed never do.
+        All configurations, the best in training first. Where configurations were run on different
+        instances, the order adjusts for their difficulty; the costs printed never do.
     noise
-        Variance within and across instances.
+        Variance within and across instances, of the winner.
+    caveats
+        One line each; those on which the guarantees depend come first.
     """
 
     log: Log
@@ -257,23 +190,31 @@ class Assessment:
     evidence: Evidence | Refusal
     winner: str
     default: str | None
-    grade: Grade
-    green: bool
     same: SameInstances | None
+    training: SameInstances | None
     statements: tuple[Statement, ...]
     ladder: Ladder | None
-    selection: Selection | None
-    best_set: tuple[str, ...] | None
+    selection: "Selection | None"
     ranking: tuple[Ranked, ...]
     noise: "VarianceComponents | None"
     caveats: tuple[Caveat, ...]
 
-    def statement(self, quantity: str, configuration: str | None = None) -> Statement | None:
-        """The statement on this quantity (about the winner, unless told otherwise), if any."""
-        wanted = (quantity, configuration or self.winner)
+    def statement(self, quantity: str) -> Statement | None:
+        """The winner's statement on this quantity, if any."""
+        wanted = (quantity, self.winner)
         return next(
             (one for one in self.statements if (one.quantity, one.configuration) == wanted), None
         )
+
+    @property
+    def grade(self) -> Grade:
+        """The one judgement, by the primary criterion."""
+        return grade_of(self.statements)
+
+    @property
+    def green(self) -> bool:
+        """Whether it is "better" without a condition."""
+        return self.grade == "better" and self.condition is None
 
     @property
     def condition(self) -> str | None:
@@ -295,7 +236,7 @@ class Assessment:
 
     def summary(self) -> str:
         """The verdict as text, as the terminal shows it."""
-        return str(import_module("truecost.show.verdict").text(self))
+        return str(import_module("truecost.show.terminal").screen(self))
 
     def to_frame(self) -> "pd.DataFrame":
         """The statements as a table, one row each."""
@@ -307,31 +248,40 @@ class Assessment:
         """Everything but the runs, and the verdict in words, ready for JSON: non-finite numbers are
         None, an infinite penalty is "inf".
         """
+        values = self.log.parameters
+        # Of all configurations they would fill pages.
+        two = {name: values[name] for name in (self.winner, self.default or "") if name in values}
         return {
             "schema": SCHEMA,
             "grade": self.grade,
             "green": self.green,
             "exit_code": self.exit_code,
             "verdict": import_module("truecost.show.verdict").to_dict(self),
-            **plain(replace(self, log=self._log_of_two())),
+            **plain(replace(self, log=self.log.replace(parameters=two))),
         }
-
-    def _log_of_two(self) -> Log:
-        """The log with the parameter values of winner and default only: others would fill pages."""
-        known = self.log.parameters
-        shown = {name: known[name] for name in (self.winner, self.default or "") if name in known}
-        return self.log.replace(parameters=shown)
 
     def __repr__(self) -> str:
         rival = "" if self.default is None else f" against {self.default!r}"
         return f"<Assessment: {self.winner!r}{rival}: {self.grade}>"
 
 
+def grade_of(statements: Sequence[Statement]) -> Grade:
+    """The grade of the first statement; with a margin that both sides keep, no relevant
+    difference unless it is proven.
+    """
+    if not statements or statements[0].no_difference is None:
+        return "not testable"
+    grade = statements[0].grade
+    kept = [one.proven > 0 for one in statements if one.quantity == "margin"]
+    if grade not in ("better", "worse") and kept and all(kept):
+        return "no relevant difference"
+    return grade
+
+
 def plain(value: Any, name: str = "") -> Any:
-    """A record as dictionaries, lists and numbers, without matrices and parameter values."""
+    """A record as dictionaries, lists and numbers; of a matrix its size."""
     if isinstance(value, CostMatrix):
-        configurations, instances, runs = value.shape
-        return {"configurations": configurations, "instances": instances, "runs": runs}
+        return dict(zip(("configurations", "instances", "runs"), value.shape, strict=True))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
@@ -349,5 +299,5 @@ def plain(value: Any, name: str = "") -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not isfinite(value):
-        return "inf" if name in ("penalty", "tried", "better", "worse") and isinf(value) else None
+        return "inf" if name in ("penalty", "better", "worse") and isinf(value) else None
     return value

@@ -39,23 +39,23 @@ class Costs:
 def costs_of(matrix: CostMatrix, families: Sequence[str] | None = None) -> Costs:
     """Rank the configurations of a matrix; `families` where these are the units."""
     means = known_means(matrix.charged)
-    known = ~np.isnan(means)
+    ran = ~np.isnan(means)
     plain = known_means(units_of(means, families))
-    used = known[known.any(axis=1)]
+    used = ran[ran.any(axis=1)]
     adjusted = bool((used != used[:1]).any())
     compared = plain
     if adjusted:
         # What a capped run is charged must not make an instance look hard for the others.
         least = known_means(matrix.costs) if matrix.censored.any() else means
-        added = difficulty(least, known)
+        added = difficulty(least)
         compared = known_means(units_of(means - added, families))
-    ranked = _comparable(matrix, known)
+    ranked = _comparable(matrix, ran)
     counts = matrix.counts()
     return Costs(
         plain=plain,
         means=means,
         runs=counts.sum(axis=1),
-        instances=known.sum(axis=1),
+        instances=ran.sum(axis=1),
         ranked=ranked,
         order=np.lexsort((compared, np.where(ranked, compared, np.inf))),
         adjusted=adjusted,
@@ -79,26 +79,26 @@ def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> C
     """The instances (of a single one the runs) that all these configurations have; None without
     any.
     """
-    there = runs_there(matrix, names)
+    present = has_runs(matrix, names)
     if sampled == "seed":
-        runs = np.asarray(there[:, 0].all(axis=0))
+        runs = np.asarray(present[:, 0].all(axis=0))
         return matrix.select(runs=runs) if runs.any() else None
-    both = np.asarray(there.any(axis=2).all(axis=0))
-    kept = [name for name, known in zip(matrix.instances, both, strict=True) if known]
+    common = np.asarray(present.any(axis=2).all(axis=0))
+    kept = [name for name, keep in zip(matrix.instances, common, strict=True) if keep]
     return matrix.select(instances=kept) if kept else None
 
 
-def runs_there(matrix: CostMatrix, names: Sequence[str]) -> BoolArray:
+def has_runs(matrix: CostMatrix, names: Sequence[str]) -> BoolArray:
     """Which runs these configurations have, (configurations, P, R); some may have none at all."""
     return ~np.isnan(matrix.costs[[matrix.configurations.index(name) for name in names]])
 
 
-def _comparable(matrix: CostMatrix, known: BoolArray) -> BoolArray:
+def _comparable(matrix: CostMatrix, ran: BoolArray) -> BoolArray:
     """Which configurations were run on enough instances, and did not fail in every run.
 
     The cost of a failed run may be a guess: nobody wins by failing alone, unless all do.
     """
-    counts = known.sum(axis=1)
+    counts = ran.sum(axis=1)
     enough = np.asarray(counts >= max(1.0, LEAST_SHARE * counts.max(initial=0)))
     if not matrix.can_fail:
         return enough

@@ -18,16 +18,16 @@ refused.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from truecost.errors import InputError, Refusal, counted
-from truecost.judge.costs import common_runs, runs_there
+from truecost.judge.costs import common_runs, has_runs
 from truecost.judge.question import Basis, Question
 from truecost.matrix import CostMatrix, Log, Plan
+from truecost.matrix.instances import unknown_to
 from truecost.matrix.log import Sampled
-from truecost.matrix.pairing import unknown_to
 from truecost.runs import NO_INSTANCE, NO_SEED, NO_STATUS
 
 NOT_TUNED: Final = (
@@ -53,7 +53,6 @@ class Evidence:
     # Configurations that statements may be about, on the instances that count: in the recorded
     # order where there is a plan, and without runs beyond its runs per instance.
     runs: CostMatrix
-    source: Literal["test", "training"]
     basis: Basis
     # δ is divided by the length of the list, discarded candidates included; in a comparison the
     # default is no candidate.
@@ -72,63 +71,61 @@ class Evidence:
         return self.runs.families if self.sampled == "family" else None
 
 
+class _UnusableError(Exception):
+    """No statement can be made: a reason and a way out."""
+
+    def __init__(self, reason: str, way_out: str = VALIDATE) -> None:
+        super().__init__(reason)
+        self.refusal = Refusal(reason=reason, way_out=way_out)
+
+
 def gather_evidence(
     log: Log, question: Question, winner: str, default: str | None
 ) -> Evidence | Refusal:
-    """Decide which runs of a log can be used to judge the winner, and why.
+    """Decide which runs of a log can be used to judge the winner against the default, and why.
 
-    Parameters
-    ----------
-    log
-        With every instance under one name (`matrix.pairing.named_once`).
-    question
-        What is asked.
-    winner, default
-        Whom statements are about.
+    Every instance of the log has one name (`matrix.instances.named_once`).
     """
+    try:
+        return _gather(log, question, winner, default)
+    except _UnusableError as unusable:
+        return unusable.refusal
+
+
+def _gather(log: Log, question: Question, winner: str, default: str | None) -> Evidence:
     tested = is_tested(log, question, winner)
-    table, plan = (log.test, log.test_plan) if tested else (log.runs, log.plan)
-    if table is None:
-        return Refusal(reason="There are no runs on fresh instances.", way_out=VALIDATE)
-    sampled = unit_of(table, plan, question)
-    refusal = _unusable(log, question, winner, table, plan, tested=tested)
-    if refusal is not None:
-        return refusal
-    rows = _fresh(log, table, sampled) if tested else table
-    if isinstance(rows, Refusal):
-        return rows
+    rows, plan = (log.test, log.test_plan) if tested else (log.runs, log.plan)
+    if rows is None:
+        raise _UnusableError("There are no runs on fresh instances.")
+    sampled = unit_of(rows, plan, question)
+    _check_origin(log, question, winner, rows, plan, tested=tested)
+    # A campaign of truecost took fresh instances, told apart by content where names are alike.
+    if tested and plan is None:
+        rows = _fresh(log, rows, sampled)
     if plan is not None and plan.candidates:
         # Configurations that were added later have estimates only.
         listed = {*plan.candidates, winner, default}
         rows = rows.select(configurations=[name for name in rows.configurations if name in listed])
     pair = [name for name in dict.fromkeys([winner, default]) if name in rows.configurations]
     if winner not in pair:
-        return Refusal(
-            reason=f"Configuration {winner} has no runs on these instances.", way_out=VALIDATE
-        )
+        raise _UnusableError(f"Configuration {winner} has no runs on these instances.")
     runs, planned, watched = _counting(rows, pair, plan, sampled)
-    if runs is None:
-        return _nothing_common(plan)
     if censored := int(runs.select(configurations=pair).censored.sum()):
-        return Refusal(
-            reason=f"{counted(censored, 'run')} of winner and default stopped at a cap below the "
+        raise _UnusableError(
+            f"{counted(censored, 'run')} of winner and default stopped at a cap below the "
             "cutoff, so the costs are unknown.",
-            way_out=f"{VALIDATE} It uses no caps.",
+            f"{VALIDATE} It uses no caps.",
         )
-    if tested:
-        candidates = rivals = _finalists(log, question, rows, default, plan)
-    else:
-        candidates, rivals = _divisors(log, question, default)
-    fixed = _is_fixed(log, question)
-    compared = rows.select(configurations=pair) if tested or fixed else rows
+    basis: Basis = "test" if tested else "fixed before" if _is_fixed(log, question) else "list"
+    candidates, rivals = _divisors(log, question, basis, rows, default)
+    compared = rows if basis == "list" else rows.select(configurations=pair)
     return Evidence(
         runs=runs,
-        source="test" if tested else "training",
-        basis="test" if tested else "fixed before" if fixed else "list",
+        basis=basis,
         candidates=candidates,
         rivals=rivals,
         sampled=sampled,
-        units=_count_units(runs, sampled),
+        units=count_units(runs, sampled),
         planned=planned,
         watched=watched,
         share=1.0 if plan is None else plan.share,
@@ -157,12 +154,19 @@ def unit_of(table: CostMatrix, plan: Plan | None, question: Question) -> Sampled
             f"Seeds are units for a single instance only; there are {len(table.instances)}. Leave "
             "out --sampled, or read the runs of one instance."
         )
-    sampled = asked or (plan.sampled if plan is not None else None)
-    if single and (asked in (None, "seed")):
+    if single and asked in (None, "seed"):
         return "seed"
+    sampled = asked or ("instance" if plan is None else plan.sampled)
     if sampled == "family" and table.families is None:
         raise InputError("The instances have no families. Give --families.")
-    return sampled or "instance"
+    return sampled
+
+
+def count_units(runs: CostMatrix, sampled: Sampled) -> int:
+    """How many units these runs have."""
+    if sampled == "family":
+        return len(set(runs.families or ()))
+    return runs.shape[2 if sampled == "seed" else 1]
 
 
 def _is_fixed(log: Log, question: Question) -> bool:
@@ -172,78 +176,73 @@ def _is_fixed(log: Log, question: Question) -> bool:
     return log.adaptive is False and log.listed == 1 and question.candidates is None
 
 
-def _unusable(
+def _check_origin(
     log: Log, question: Question, winner: str, table: CostMatrix, plan: Plan | None, *, tested: bool
-) -> Refusal | None:
-    """Why these runs cannot be used for this winner."""
+) -> None:
+    """Refuse runs that helped to choose the winner, and those of no independent units."""
     names = table.instances
     if len(names) > 1 and all(FOLD.search(name) for name in names):
-        return Refusal(
-            reason="Folds of one data set share training data, so nothing is guaranteed.",
-            way_out="Give results on other data sets, or of each row of a test set.",
+        raise _UnusableError(
+            "Folds of one data set share training data, so nothing is guaranteed.",
+            "Give results on other data sets, or of each row of a test set.",
         )
     if not tested and log.adaptive and winner != log.default:
-        tool = log.tool.partition(" ")[0] if not log.tool.startswith("truecost") else log.tool
+        tool = log.tool if log.tool.startswith("truecost") else log.tool.partition(" ")[0]
         if names == (NO_INSTANCE,):
-            return Refusal(
-                reason=f"{tool} chose this configuration by these runs.",
-                way_out="Run the winner and the default again with new seeds.",
+            raise _UnusableError(
+                f"{tool} chose this configuration by these runs.",
+                "Run the winner and the default again with new seeds.",
             )
-        return Refusal(
-            reason=f"{tool} tuned on these instances, so these runs cannot test its winner.",
-            way_out=COMPARE if tool == "Optuna" else VALIDATE,
+        raise _UnusableError(
+            f"{tool} tuned on these instances, so these runs cannot test its winner.",
+            COMPARE if tool == "Optuna" else VALIDATE,
         )
     if plan is not None and plan.candidates and winner not in (*plan.candidates, log.default):
-        return Refusal(
-            reason=f"Configuration {winner} was added after the list was fixed: there are "
-            "estimates of it, but no guarantees.",
-            way_out=VALIDATE,
+        raise _UnusableError(
+            f"Configuration {winner} was added after the list was fixed: there are estimates of "
+            "it, but no guarantees."
         )
-    if not tested and question.basis == "fixed before" and question.configuration is None:
+    if question.basis == "fixed before" and question.configuration is None:
         others = [name for name in log.runs.configurations if name != log.default]
         # The tool's own choice was made by these runs.
         if len(others) > 1 and log.listed != 1:
             raise InputError(
                 "Which configuration was fixed before these runs? Name it with --configuration."
             )
-    return None
 
 
-def _fresh(log: Log, test: CostMatrix, sampled: Sampled) -> CostMatrix | Refusal:
+def _fresh(log: Log, test: CostMatrix, sampled: Sampled) -> CostMatrix:
     """The test runs on instances (or families, or seeds) that training has not seen."""
-    if log.test_plan is not None:
-        # A campaign of truecost took fresh ones, told apart by content where names are alike.
-        return test
     if sampled == "seed" and test.instances == log.runs.instances:
         return _new_seeds(log.runs, test)
-    new = unknown_to(log.runs.instances, test.instances)
-    if sampled == "family" and test.families is not None:
-        known = set(log.runs.families or ())
-        owner = dict(zip(test.instances, test.families, strict=True))
-        new = [instance for instance in new if owner[instance] not in known]
-    ran = {test.instances[place] for place in np.flatnonzero(test.counts().any(axis=0))}
-    new = [instance for instance in new if instance in ran]
-    if not new:
+    trained, ran = set(log.runs.families or ()), test.counts().sum(axis=0) > 0
+    families = test.families if sampled == "family" else None
+    new = set(unknown_to(log.runs.instances, test.instances))
+    fresh = [
+        name
+        for place, name in enumerate(test.instances)
+        if name in new and ran[place] and (families is None or families[place] not in trained)
+    ]
+    if not fresh:
         what = "families" if sampled == "family" else "instances"
-        return Refusal(
-            reason=f"All {what} of the test runs were used in training, too.",
-            way_out="Test on others, or rename test instances that are different files.",
+        raise _UnusableError(
+            f"All {what} of the test runs were used in training, too.",
+            "Test on others, or rename test instances that are different files.",
         )
-    return test.select(instances=new)
+    return test.select(instances=fresh)
 
 
-def _new_seeds(runs: CostMatrix, test: CostMatrix) -> CostMatrix | Refusal:
+def _new_seeds(runs: CostMatrix, test: CostMatrix) -> CostMatrix:
     """The test runs of a single instance whose seeds training has not used."""
     if runs.seeds is None or test.seeds is None:
-        return Refusal(
-            reason="Training and test runs are of one instance, and their seeds are unknown.",
-            way_out="Give the seeds of all runs.",
+        raise _UnusableError(
+            "Training and test runs are of one instance, and their seeds are unknown.",
+            "Give the seeds of all runs.",
         )
     old = np.isin(test.seeds, runs.seeds[runs.seeds != NO_SEED]) | (test.seeds == NO_SEED)
     if (old | np.isnan(test.costs)).all():
-        return Refusal(
-            reason="All seeds of the test runs were used in training, too.",
-            way_out="Test with new seeds.",
+        raise _UnusableError(
+            "All seeds of the test runs were used in training, too.", "Test with new seeds."
         )
     statuses = None if test.statuses is None else np.where(old, NO_STATUS, test.statuses)
     return test.replace(costs=np.where(old, np.nan, test.costs), statuses=statuses)
@@ -251,36 +250,42 @@ def _new_seeds(runs: CostMatrix, test: CostMatrix) -> CostMatrix | Refusal:
 
 def _counting(
     table: CostMatrix, names: Sequence[str], plan: Plan | None, sampled: Sampled
-) -> tuple[CostMatrix | None, int, bool]:
+) -> tuple[CostMatrix, int, bool]:
     """The runs that count, how many units were planned, and whether each may have been looked at.
 
     All that these configurations have in common; of a plan the longest prefix of its order whose
     runs are all done.
     """
     if plan is None:
-        runs = common_runs(table, names, sampled)
-        return runs, 0 if runs is None else _count_units(runs, sampled), False
-    there = runs_there(table, names)
+        common = common_runs(table, names, sampled)
+        if common is None:
+            raise _UnusableError("Winner and default have no instance in common.")
+        return common, count_units(common, sampled), False
+    # Of the first plan: runs that were added later improve estimates only.
+    instances, length, planned = list(table.instances), plan.runs, plan.planned
+    present = has_runs(table, names)
     if sampled == "seed":
-        # Run numbers are the recorded order.
-        length = int(np.append(there[:, 0].all(axis=0), False).argmin())
-        runs, planned = table.select(runs=slice(length)) if length else None, plan.runs
+        # Run numbers are the recorded order; all of them count.
+        length = int(np.append(present[:, 0].all(axis=0), False).argmin())
+        planned = plan.runs
     else:
-        # Of the first plan: runs that were added later improve estimates only.
-        whole = there[:, :, : plan.runs].sum(axis=2).min(axis=0) >= plan.runs
-        done = {name for name, known in zip(table.instances, whole, strict=True) if known}
+        whole = present[:, :, : plan.runs].sum(axis=2).min(axis=0) >= plan.runs
         families = table.families if sampled == "family" else None
-        kept = _prefix(plan.order, done, dict(zip(table.instances, families or (), strict=False)))
-        runs = table.select(instances=kept, runs=slice(plan.runs)) if kept else None
-        planned = plan.planned
-    units = 0 if runs is None else _count_units(runs, sampled)
-    return runs, planned, plan.watched or units != planned
+        instances = _prefix(
+            plan.order,
+            set(np.array(instances, dtype=object)[whole]),
+            dict(zip(instances, families or instances, strict=True)),
+        )
+    if not (instances and length):
+        raise _UnusableError(
+            "No planned instance is finished yet.", "Rerun the command that made the journal."
+        )
+    runs = table.select(instances=instances, runs=slice(length))
+    return runs, planned, plan.watched or count_units(runs, sampled) != planned
 
 
 def _prefix(order: Sequence[str], done: set[str], owner: Mapping[str, str]) -> list[str]:
-    """The longest prefix of instances that are done, and of whole families where these have an
-    owner.
-    """
+    """The longest prefix of an order whose units are done; `owner` is the unit of an instance."""
     members: dict[str, list[str]] = {}
     for name in order:
         members.setdefault(owner.get(name, name), []).append(name)
@@ -292,43 +297,24 @@ def _prefix(order: Sequence[str], done: set[str], owner: Mapping[str, str]) -> l
     return kept
 
 
-def _count_units(runs: CostMatrix, sampled: Sampled) -> int:
-    if sampled == "family":
-        return len(set(runs.families or ()))
-    return runs.shape[2 if sampled == "seed" else 1]
-
-
-def _nothing_common(plan: Plan | None) -> Refusal:
-    if plan is not None:
-        return Refusal(
-            reason="No planned instance is finished yet.",
-            way_out="Rerun the command that made the journal.",
-        )
-    return Refusal(reason="Winner and default have no instance in common.", way_out=VALIDATE)
-
-
-def _finalists(
-    log: Log, question: Question, test: CostMatrix, default: str | None, plan: Plan | None
-) -> int:
-    """How many finalists share δ: those of the plan; those that were tested, where one of them is
-    asked for that the tool did not choose.
-    """
-    finalists = plan.candidates if plan is not None else ()
-    named = question.configuration not in (None, log.incumbent, default)
-    if not finalists and (named or plan is not None):
-        finalists = test.configurations
-    return max(1, len([name for name in finalists if name != default]))
-
-
-def _divisors(log: Log, question: Question, default: str | None) -> tuple[int, int]:
+def _divisors(
+    log: Log, question: Question, basis: Basis, rows: CostMatrix, default: str | None
+) -> tuple[int, int]:
     """By how much δ is divided, for one configuration and for a comparison with the default."""
-    if _is_fixed(log, question):
+    if basis == "fixed before":
         return 1, 1
-    listed = log.plan.candidates if log.plan is not None else ()
+    plan = log.test_plan if basis == "test" else log.plan
+    listed = () if plan is None else plan.candidates
+    if basis == "test":
+        # Whoever names a finalist that the tool did not choose may have looked at all of them.
+        named = question.configuration not in (None, log.incumbent, default)
+        if not listed and (named or plan is not None):
+            listed = rows.configurations
+        k = max(1, len([name for name in listed if name != default]))
+        return k, k
     if not listed:
-        made = log.runs.counts().sum(axis=1)
-        names = zip(log.runs.configurations, made, strict=True)
-        listed = tuple(name for name, runs in names if runs)
+        made = log.runs.counts().any(axis=1)
+        listed = tuple(np.array(log.runs.configurations, dtype=object)[made])
     m = max(len(listed), log.listed or 0, question.candidates or 0, 1)
     return m, max(1, m - (default in listed))
 

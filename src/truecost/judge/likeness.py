@@ -20,32 +20,30 @@ GROUPS: Final = {
 }
 
 
-def likeness(
-    evidence: Evidence, winner: str, default: str | None, seed: int
-) -> tuple[Caveat | None, str | None]:
-    """A caveat on instances that are alike, which is a condition of the verdict, too."""
+def likeness(evidence: Evidence, winner: str, default: str | None, seed: int) -> Caveat | None:
+    """A caveat "alike" on instances that are, or that nothing groups them."""
     from truecost.stats.grouping import alike
 
     if evidence.sampled != "instance" or evidence.units < 3:
-        return None, None
+        return None
     runs = evidence.runs
     names = [name for name in dict.fromkeys([winner, default]) if name in runs.configurations]
     groupings = candidate_groupings(runs.instances, runs.families)
     if not groupings:
-        sentence = (
+        return Caveat(
+            "no-groups",
             "Every instance counts as independent. If some are near-copies of each other, group "
-            "them: --families FILE --sampled family."
+            "them: --families FILE --sampled family.",
         )
-        return Caveat("no-groups", sentence), None
     values = known_means(runs.select(configurations=names).costs)
     if len(values) == 2:
         values = np.vstack([values, values[0] - values[1]])
-    found = alike(values, groupings, rng=np.random.default_rng([seed, 1]))
-    if found is None or not found.significant:
-        return None, None
-    rule = "" if found.grouping == "family" else f"--families {found.grouping} "
-    sentence = (
-        f"Instances {GROUPS[found.grouping]} cost alike ({found.groups} groups): they are not "
-        f"independent, so the guarantees do not hold. Judge by groups: {rule}--sampled family."
+    test = alike(values, groupings, rng=np.random.default_rng([seed, 1]))
+    if test is None or not test.significant:
+        return None
+    rule = "" if test.grouping == "family" else f"--families {test.grouping} "
+    return Caveat(
+        "alike",
+        f"Instances {GROUPS[test.grouping]} cost alike ({test.groups} groups): they are not "
+        f"independent, so the guarantees do not hold. Judge by groups: {rule}--sampled family.",
     )
-    return Caveat("alike", sentence), sentence

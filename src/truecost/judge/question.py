@@ -1,7 +1,7 @@
 """What is asked of a log."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from truecost.errors import InputError, check_choice, check_share
@@ -25,52 +25,32 @@ def parse_margin(text: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a log; the help texts are in the fields' metadata.
+    """What is asked of a log.
 
     Every field is an option of the commands that judge runs and a keyword in Python.
+
+    Attributes
+    ----------
+    configuration
+        The configuration to judge; the tool's choice or the best mean unless given.
+    basis
+        Why the runs may be used: "test" (fresh instances), "fixed before" (the configuration was
+        fixed before these runs) or "list" (best of a list that was fixed before).
+    sampled
+        What counts as one independent observation: "instance", "family" (of similar ones) or "seed"
+        (of a single instance).
     """
 
-    configuration: str | None = field(
-        default=None,
-        metadata=option(
-            "The configuration to judge; the tool's choice or the best mean unless given.",
-            "--configuration",
-        ),
+    configuration: str | None = option(
+        "The one to judge, not the tool's choice or the best.", "NAME"
     )
-    basis: Basis | None = field(
-        default=None,
-        metadata=option(
-            "Why the runs may be used: 'test' (fresh instances), 'fixed before' (the configuration "
-            "was fixed before these runs) or 'list' (best of a list that was fixed before).",
-            "--basis",
-        ),
-    )
-    candidates: int | None = field(
-        default=None,
-        metadata=option(
-            "How many configurations the fixed list had, discarded ones included.", "--candidates"
-        ),
-    )
-    primary: Primary = field(
-        default="mean",
-        metadata=option("What decides: 'mean' (cost) or 'wins' (share of runs won).", "--primary"),
-    )
-    sampled: Sampled | None = field(
-        default=None,
-        metadata=option(
-            "What counts as one independent observation: 'instance', 'family' (of similar ones) "
-            "or 'seed' (of a single instance).",
-            "--sampled",
-        ),
-    )
-    margin: str | None = field(
-        default=None,
-        metadata=option("How much worse than the default is acceptable, such as 5%.", "--margin"),
-    )
-    delta: float = field(
-        default=0.05, metadata=option("Probability that a guaranteed limit is wrong.", "--delta")
-    )
-    seed: int = field(default=0, metadata=option("Seed of all random numbers.", "--seed"))
+    basis: Basis | None = option("How it was chosen: test, fixed-before or list.", "WHY")
+    candidates: int | None = option("Length of the list, discarded ones included.", "N")
+    primary: Primary = option("What decides: mean (cost) or wins.", "WHAT", default="mean")
+    sampled: Sampled | None = option("Independent units: instance, family or seed.", "UNIT")
+    margin: str | None = option("How much worse than the default is acceptable: 5%.", "SHARE")
+    delta: float = option("Probability that a limit is wrong.", "X", default=0.05)
+    seed: int = option("Seed of all random numbers.", "N", default=0)
 
     def __post_init__(self) -> None:
         if self.basis is not None:

@@ -1,39 +1,33 @@
-"""CostMatrix: configurations x instances x runs, missing runs allowed."""
+"""CostMatrix: configurations × instances × runs, missing runs allowed."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
-from truecost.errors import InputError, counted
-from truecost.matrix.entries import (
-    as_costs,
-    at,
-    checked_names,
-    inside,
-    integers,
-    positions,
-    seeds_of_runs,
-)
-from truecost.runs import NO_STATUS, Status
+from truecost.errors import InputError, counted, did_you_mean
+from truecost.matrix.checks import check_scale, costs_of, integers_of, names_of
+from truecost.runs import NO_SEED, NO_STATUS, Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-# Annotations of a function within a function are made anew with every call.
-MaybeArray = NDArray[Any] | None
+# The different names, and the place of each run's name among them.
+Names = tuple[Sequence[str], IntArray]
 FIELDS = (
     "configurations", "costs", "cutoff", "families", "high", "instances", "low", "par", "seeds",
     "statuses",
 )  # fmt: skip
-# Squares of costs are summed; what is larger than this would overflow.
-LARGEST = 1e150
-# Squares of smaller costs are 0, and so would be their variances.
-SMALLEST = 1e-150
+# Squares of costs are summed: those of larger costs overflow, those of smaller ones are 0.
+LARGEST, SMALLEST = 1e150, 1e-150
+# What rounding to single precision may add to a number, and a little more.
+HAIR = 2.0**-22
+# A matrix this large and this empty is a mistake in the columns it is made of.
+MOST_CELLS, MOST_EMPTY = 2**27, 1000
 
 
 class CostMatrix:
@@ -85,119 +79,161 @@ class CostMatrix:
         par: float | None = None,
         families: Iterable[str] | None = None,
     ) -> None:
+        if par is not None:
+            if cutoff is None:
+                raise InputError("par needs a cutoff. Give the cutoff in seconds.")
+            low = 0.0 if low == -math.inf else low
+            high = par * cutoff if high == math.inf else high
+        check_scale(low, high, cutoff, par)
         self.cutoff: Final = None if cutoff is None else float(cutoff)
         self.par: Final = None if par is None else float(par)
-        self._check_penalty()
-        if self.par is not None and self.cutoff is not None:
-            low = 0.0 if low == -math.inf else low
-            high = self.par * self.cutoff if high == math.inf else high
-        self.configurations: Final = checked_names(configurations, "configuration")
-        self.instances: Final = checked_names(instances, "instance")
         self.low: Final = float(low)
         self.high: Final = float(high)
-        codes = None if statuses is None else integers(statuses, np.int8, NO_STATUS, "statuses")
-        self.statuses: Final = None if codes is None else _read_only(codes)
-        self.costs: Final = _read_only(
-            inside(self._penalised(as_costs(costs)), self.low, self.high)
+        self.configurations: Final = names_of(configurations, "configuration")
+        self.instances: Final = names_of(instances, "instance")
+        self.families: Final = (
+            None if families is None else names_of(families, "family", unique=False)
         )
-        self.seeds: Final = None if seeds is None else _read_only(seeds_of_runs(seeds, self.costs))
-        self.families: Final = None if families is None else _checked_families(families)
-        self._check()
+        values = costs_of(costs)
+        missing = np.isnan(values)
+        codes = numbers = None
+        if statuses is not None:
+            codes = integers_of(statuses, "statuses", np.int8, NO_STATUS, max(Status))
+        if seeds is not None:
+            ends = np.iinfo(np.int64)
+            numbers = integers_of(seeds, "seeds", np.int64, int(ends.min), int(ends.max))
+        self._check_shapes(values.shape, statuses=codes, seeds=numbers)
+        if codes is not None and (uncharged := (codes != NO_STATUS) & missing).any():
+            run = _first(uncharged)
+            raise InputError(
+                f"{self._run(run)} has the status {Status(codes[run]).label} and no cost. Give a "
+                "failed run its penalty instead of dropping it."
+            )
+        if numbers is not None and missing.any():
+            # Files keep no seed of a run that does not exist.
+            numbers = np.where(missing, NO_SEED, numbers)
+        self.statuses: Final = None if codes is None else _read_only(codes)
+        self.seeds: Final = None if numbers is None else _read_only(numbers)
+        self.costs: Final = _read_only(self._within_range(self._penalised(values)))
 
-    def _check_penalty(self) -> None:
-        if self.cutoff is not None and not 0 < self.cutoff < math.inf:
-            raise InputError(f"The cutoff is {self.cutoff:g}. Give seconds above 0.")
-        if self.par is None:
-            return
-        if not 1 <= self.par < math.inf:
-            raise InputError(f"par is {self.par:g}. Give a number from 1, such as 10 for PAR10.")
-        if self.cutoff is None:
-            raise InputError("par needs a cutoff. Give the cutoff in seconds.")
+    def _check_shapes(self, shape: tuple[int, ...], **others: NDArray[Any] | None) -> None:
+        names = {"configuration": self.configurations, "instance": self.instances}
+        if self.families is not None:
+            names["family"] = self.families
+        for what, given in names.items():
+            size = shape[0 if what == "configuration" else 1]
+            if len(given) != size:
+                raise InputError(
+                    f"The costs have the shape {shape}, and {len(given)} {what} names are given. "
+                    f"Give {size}."
+                )
+        for what, values in others.items():
+            if values is not None and values.shape != shape:
+                raise InputError(
+                    f"The {what} have the shape {values.shape}, the costs {shape}. Give both in "
+                    "the same shape."
+                )
 
     def _penalised(self, costs: FloatArray) -> FloatArray:
         """The costs with every failed run at its penalty."""
         if self.par is None or self.cutoff is None:
             return costs
         penalty = self.par * self.cutoff
-        late = np.asarray((costs >= self.cutoff) & (costs <= penalty))
-        if self.statuses is not None and self.statuses.shape == costs.shape:
-            failed = _is_failure(self.statuses) & ~np.isnan(costs)
-            late = np.where(self.statuses == NO_STATUS, late, failed)
+        failed = np.asarray((costs >= self.cutoff) & (costs <= penalty))
+        if self.statuses is not None:
+            recorded = _is_failure(self.statuses) & ~np.isnan(costs)
+            failed = np.where(self.statuses == NO_STATUS, failed, recorded)
         # Without a need the caller's own array stays: no copy.
-        return np.where(late, penalty, costs) if (costs[late] != penalty).any() else costs
+        return np.where(failed, penalty, costs) if (costs[failed] != penalty).any() else costs
 
-    def _check(self) -> None:
-        # The width of two finite ends can be too large for a float.
-        ends = (self.low, self.high)
-        if not self.low < self.high or (np.isinf(self.width) and np.isfinite(ends).all()):
-            raise InputError(
-                "The cost range has low = {:g} and high = {:g}. Give low below high.".format(*ends)
-            )
-        shape = self.costs.shape
-        for size, what in zip(shape, ("configuration", "instance"), strict=False):
-            if size != (named := len(getattr(self, f"{what}s"))):
-                raise InputError(
-                    f"The costs have {counted(size, what)}, and {named} names are given. Give one "
-                    f"name for each {what}."
-                )
-        if self.families is not None and len(self.families) != shape[1]:
-            raise InputError(
-                f"There are {shape[1]} instances and {len(self.families)} families. Give the "
-                "family of each instance."
-            )
+    def _within_range(self, costs: FloatArray) -> FloatArray:
+        """The costs; raises if one is out of range by more than single precision explains."""
         # fmin and fmax pass over NaN and make no copy, which keeps large matrices within their
         # memory.
-        least, most = np.fmin.reduce(self.costs, axis=None), np.fmax.reduce(self.costs, axis=None)
-        if not (max(self.low, -LARGEST) <= least and most <= min(self.high, LARGEST)):
-            self._refuse_cost()
+        least, most = (float(end.reduce(costs, axis=None)) for end in (np.fmin, np.fmax))
+        if math.isnan(least):
+            raise InputError("Every cost is missing. Give at least one run.")
+        low, high = max(self.low, -LARGEST), min(self.high, LARGEST)
+        hair = HAIR * max(abs(end) for end in (self.low, self.high, 0) if abs(end) < LARGEST)
+        if not (low - hair <= least and most <= high + hair):
+            self._refuse_cost(costs, low, high)
         if 0 < (largest := max(-least, most)) < SMALLEST:
             raise InputError(
                 f"The largest cost is {largest:g}, whose square is 0. Give costs in a smaller unit."
             )
-        for values, name in [(self.statuses, "statuses"), (self.seeds, "seeds")]:
-            if values is not None and values.shape != shape:
-                raise InputError(
-                    f"The {name} have the shape {values.shape}, the costs {shape}. Give both in "
-                    "the same shape."
-                )
-        if self.statuses is not None:
-            known = (self.statuses >= NO_STATUS) & (self.statuses < len(Status))
-            if not known.all():
-                where = _first(~known)
-                raise InputError(
-                    f"{self._entry(where)} has the status {self.statuses[where]}. Give a number "
-                    f"from {NO_STATUS} (unknown) to {len(Status) - 1}."
-                )
-            uncharged = (self.statuses != NO_STATUS) & np.isnan(self.costs)
-            if uncharged.any():
-                where = _first(uncharged)
-                status = Status(int(self.statuses[where])).label
-                raise InputError(
-                    f"{self._entry(where)} has the status {status} and no cost. Give a failed run "
-                    "its penalty instead of dropping it."
-                )
+        return costs if low <= least and most <= high else np.clip(costs, low, high)
 
-    def _refuse_cost(self) -> NoReturn:
-        costs, low, high = self.costs, self.low, self.high
-        problems = {
-            f"below low = {low:g}": costs < low,
-            f"above high = {high:g}": costs > high,
-            f"too large to be squared (at most {LARGEST:g})": np.abs(costs) > LARGEST,
-        }
-        for problem, outside in problems.items():
-            if outside.any():
-                where = _first(outside)
-                what = "not finite" if np.isinf(costs[where]) else problem
-                raise InputError(
-                    f"{self._entry(where)} costs {costs[where]:g}: {what}. Correct the cost, or "
-                    "the range (low, high)."
-                )
-        raise InputError("Every cost is missing. Give at least one run.")
+    def _refuse_cost(self, costs: FloatArray, low: float, high: float) -> NoReturn:
+        run = _first((costs < low) | (costs > high))
+        cost = costs[run]
+        problem = f"below low = {low:g}" if cost < self.low else f"above high = {high:g}"
+        if self.low <= cost <= self.high:
+            problem = f"too large to be squared (at most {LARGEST:g})"
+        if math.isinf(cost):
+            problem = "not finite"
+        raise InputError(
+            f"{self._run(run)} costs {cost:g}: {problem}. Correct the cost, or the range (low, "
+            "high)."
+        )
 
-    def _entry(self, where: tuple[int, ...]) -> str:
-        configuration, instance, run = where
+    def _run(self, place: tuple[int, ...]) -> str:
+        configuration, instance, run = place
         names = self.configurations[configuration], self.instances[instance]
         return f"Run {run} of configuration {names[0]!r} on instance {names[1]!r}"
+
+    @classmethod
+    def of_runs(
+        cls,
+        configurations: Names,
+        instances: Names,
+        numbers: IntArray,
+        costs: FloatArray,
+        *,
+        statuses: NDArray[np.integer[Any]] | None = None,
+        seeds: IntArray | None = None,
+        **fields: Any,
+    ) -> "CostMatrix":
+        """Lay out columns that have an entry for each run.
+
+        Parameters
+        ----------
+        configurations, instances
+            The different names, and the place of each run's name among them.
+        numbers
+            Which run of its configuration on its instance each is, from 0.
+        costs, statuses, seeds
+            Of each run.
+        **fields
+            The other parameters of a matrix.
+        """
+        (rows, i), (columns, j) = configurations, instances
+        shape = (len(rows), len(columns), int(numbers.max()) + 1)
+        if numbers.min() < 0 or math.prod(shape) > max(MOST_CELLS, MOST_EMPTY * numbers.size):
+            raise InputError(
+                f"{numbers.size:,} runs would fill little of {shape[0]:,} configurations × "
+                f"{shape[1]:,} instances × {shape[2]:,} runs. Check which columns name them, and "
+                "number the runs of a configuration on an instance from 0."
+            )
+        places = np.ravel_multi_index((i, j, numbers), shape)
+        taken = np.bincount(places)
+        if taken.max() > 1:
+            row, column, number = map(int, np.unravel_index(int(taken.argmax()), shape))
+            raise InputError(
+                f"Run {number} of {rows[row]!r:.60} on {columns[column]!r:.60} is there twice. "
+                "Remove one of them, or give them different numbers or seeds (--columns seed= "
+                "reads a table without them)."
+            )
+
+        cells: dict[str, Any] = {}
+        for name, values, missing in (
+            ("costs", costs, np.nan),
+            ("statuses", statuses, NO_STATUS),
+            ("seeds", seeds, NO_SEED),
+        ):
+            if values is not None:
+                cells[name] = np.full(shape, missing, dtype=values.dtype)
+                cells[name].flat[places] = values
+        return cls(configurations=rows, instances=columns, **cells, **fields)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -212,21 +248,19 @@ class CostMatrix:
 
     @property
     def censored(self) -> BoolArray:
-        """Which runs were stopped at a cap below the cutoff, (M, P, R): they cost what stands in
-        `costs`, or more.
-        """
+        """Which runs were stopped at a cap below the cutoff, (M, P, R); they cost it or more."""
         if self.statuses is None:
             return np.zeros(self.costs.shape, dtype=np.bool_)
         return np.asarray(self.statuses == Status.CENSORED)
 
     @property
     def can_fail(self) -> bool:
-        """Whether runs can fail. The metric says so, never the sample: there is a cutoff, or
-        somebody recorded how runs ended.
+        """Whether runs can fail: there is a cutoff, or statuses are recorded.
+
+        The metric says so, never the sample.
         """
-        if self.cutoff is not None or self.statuses is None:
-            return self.cutoff is not None
-        return bool((self.statuses != NO_STATUS).any())
+        recorded = self.statuses is not None and bool((self.statuses != NO_STATUS).any())
+        return self.cutoff is not None or recorded
 
     @property
     def failed(self) -> BoolArray:
@@ -247,7 +281,7 @@ class CostMatrix:
         censored = self.censored
         if not censored.any():
             return self.costs
-        worst = self.high if np.isfinite(self.high) else np.nanmax(self.costs)
+        worst = self.high if math.isfinite(self.high) else np.nanmax(self.costs)
         return np.where(censored, worst, self.costs)
 
     def exact_costs(self) -> FloatArray:
@@ -262,12 +296,9 @@ class CostMatrix:
     def counts(self) -> IntArray:
         """How many runs each configuration has on each instance, (M, P)."""
         # One pass without a copy tells whether anything is missing.
-        if not np.isnan(self.costs.sum()):
-            return np.full(self.costs.shape[:2], self.costs.shape[2])
-        numbers = np.zeros(self.costs.shape[:2], dtype=np.int64)
-        for run in range(self.costs.shape[2]):
-            numbers += ~np.isnan(self.costs[:, :, run])
-        return numbers
+        if not math.isnan(self.costs.sum()):
+            return np.full(self.shape[:2], self.shape[2])
+        return np.asarray(np.count_nonzero(~np.isnan(self.costs), axis=2))
 
     def select(
         self,
@@ -278,22 +309,19 @@ class CostMatrix:
         """The part with these configurations and instances, in the order asked for, and these runs
         of each; None keeps them all.
         """
-        rows = positions(self.configurations, configurations, "configuration")
-        columns = positions(self.instances, instances, "instance")
-
-        def part(values: MaybeArray) -> MaybeArray:
-            if values is None:
-                return None
-            values = values[rows][:, columns]
-            return values if runs is None else values[:, :, runs]
-
+        rows = _places(self.configurations, configurations, "configuration")
+        columns = _places(self.instances, instances, "instance")
+        parts = {}
+        for name in ("costs", "statuses", "seeds"):
+            if (values := getattr(self, name)) is not None:
+                values = values if configurations is None else values[rows]
+                values = values if instances is None else values[:, columns]
+                parts[name] = values if runs is None else values[:, :, runs]
         return self.replace(
-            costs=part(self.costs),
-            configurations=at(self.configurations, rows),
-            instances=at(self.instances, columns),
-            statuses=part(self.statuses),
-            seeds=part(self.seeds),
-            families=None if self.families is None else at(self.families, columns),
+            **parts,
+            configurations=[self.configurations[row] for row in rows],
+            instances=[self.instances[column] for column in columns],
+            families=self.families and [self.families[column] for column in columns],
         )
 
     def replace(self, **changes: Any) -> "CostMatrix":
@@ -311,12 +339,34 @@ class CostMatrix:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        nouns = ("configuration", "instance", "run")
-        size = " x ".join(map(counted, self.shape, nouns))
+        size = " x ".join(map(counted, self.shape, ("configuration", "instance", "run")))
         known = "unknown range of costs"
-        if np.isfinite(self.width):
+        if math.isfinite(self.width):
             known = f"costs in [{self.low:g}, {self.high:g}]"
         return f"CostMatrix({size}, {known})"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The runs as columns, missing runs left out: configuration, instance, run, cost and, where
+        known, seed, status and family. Unknown statuses and seeds are "".
+        """
+        where = np.nonzero(~np.isnan(self.costs))
+        rows, places, numbers = (indices.tolist() for indices in where)
+        columns: dict[str, list[Any]] = {
+            "configuration": [self.configurations[row] for row in rows],
+            "instance": [self.instances[place] for place in places],
+            "run": numbers,
+        }
+        if self.seeds is not None:
+            columns["seed"] = [
+                "" if seed == NO_SEED else seed for seed in self.seeds[where].tolist()
+            ]
+        columns["cost"] = self.costs[where].tolist()
+        if self.statuses is not None:
+            labels = {NO_STATUS: "", **{status.value: status.label for status in Status}}
+            columns["status"] = [labels[status] for status in self.statuses[where].tolist()]
+        if self.families is not None:
+            columns["family"] = [self.families[place] for place in places]
+        return columns
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the runs as a long table: configuration, instance, run, cost and, where known,
@@ -324,38 +374,23 @@ class CostMatrix:
         """
         import pandas as pd
 
-        from truecost.matrix.table import columns_of
-
-        return pd.DataFrame(columns_of(self))
-
-    @classmethod
-    def from_frame(cls, frame: "pd.DataFrame", **fields: Any) -> "CostMatrix":
-        """Build a matrix from a long table as `to_frame` gives it.
-
-        Parameters
-        ----------
-        frame
-            The table.
-        **fields
-            What a table does not say: `low`, `high`, `cutoff`, `par`.
-        """
-        from truecost.matrix.table import matrix_of
-
-        return matrix_of({str(name): column.tolist() for name, column in frame.items()}, **fields)
+        return pd.DataFrame(self.columns())
 
 
-def _checked_families(families: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(families, str):
-        raise InputError(
-            f"families is the text {families!r:.40}. Give a list with the family of each instance."
+def _places(names: Sequence[str], wanted: str | Iterable[str] | None, what: str) -> list[int]:
+    """Where the wanted names stand; everything for None."""
+    if wanted is None:
+        return list(range(len(names)))
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not wanted:
+        raise InputError(f"No {what} is selected. Name at least one.")
+    places = {name: place for place, name in enumerate(names)}
+    if unknown := [name for name in wanted if name not in places]:
+        hint = (
+            did_you_mean(str(unknown[0]), names) or f" The first of {len(names)} is {names[0]!r}."
         )
-    labels = tuple(families)
-    if set(map(type, labels)) == {str} and "" not in labels:
-        return labels
-    for label in labels:
-        if not isinstance(label, str) or not label:
-            raise InputError(f"The family {label!r:.40} is no name. Give a text.")
-    return tuple(str(label) for label in labels)
+        raise InputError(f"There is no {what} {unknown[0]!r}.{hint}")
+    return [places[name] for name in wanted]
 
 
 def _is_failure(statuses: NDArray[np.int8]) -> BoolArray:
@@ -371,7 +406,7 @@ def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _first(mask: BoolArray) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(int(mask.argmax()), mask.shape))
+    return tuple(int(place) for place in np.argwhere(mask)[0])
 
 
 def _same(mine: Any, theirs: Any) -> bool:

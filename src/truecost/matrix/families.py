@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from truecost.errors import InputError, counted
+from truecost.matrix.instances import Parts, path_ends, path_parts
 
 FOLDER, PREFIX = "folder", "prefix"
 # What people call a column of families.
 COLUMNS = ("family", "families", "family_name", "class", "group")
 # How many instances without a family a message names.
 NAMED = 3
-LARGEST = 100_000_000
 
 
 def families_of(
@@ -50,16 +50,15 @@ def families_of(
 
 def by_folder(instances: Sequence[str]) -> tuple[str, ...]:
     """The folder in which each instance lies, below the one that all share."""
-    folders = [PurePosixPath(name).parts[:-1] for name in instances]
-    shared = 0
-    while all(len(parts) > shared for parts in folders) and (
-        len({parts[shared] for parts in folders}) == 1
-    ):
-        shared += 1
+    folders = [path_parts(name)[:-1] for name in instances]
+    depths = enumerate(zip(*folders, strict=False))
+    shared = next(
+        (depth for depth, parts in depths if len(set(parts)) > 1), min(map(len, folders), default=0)
+    )
     labels = [parts[shared] if len(parts) > shared else None for parts in folders]
     if len(set(labels)) < 2:
         raise InputError("All instances lie in one folder. Give families as a csv file.")
-    return _whole(instances, labels, "its folder")
+    return _complete(instances, labels, "its folder")
 
 
 def by_prefix(instances: Sequence[str]) -> tuple[str, ...]:
@@ -88,43 +87,37 @@ def candidate_groupings(
 def _read(path: Path) -> dict[str, str]:
     """A csv file as a mapping: a column of families, and one of instances, or the first."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is too large for a list of families. Give another file.")
         text = path.read_text(encoding="utf-8-sig")
         separator = max(",;\t", key=text.partition("\n")[0].count)
         rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: this is no csv file of families ({error}).") from None
-    if not rows or min(len(row) for row in rows) < 2:
+    if not rows or min(map(len, rows)) < 2:
         raise InputError(f"{path}: a row has fewer than two columns. Give instance and family.")
     head = [cell.strip().lower() for cell in rows[0]]
-    label = next((head.index(name) for name in COLUMNS if name in head), None)
-    name = 0 if label != 0 else 1
-    if label is not None and "instance" in head:
-        name = head.index("instance")
+    named = [head.index(column) for column in COLUMNS if column in head]
+    # Without a header, the columns are instance and family.
+    family = named[0] if named else 1
+    instance = head.index("instance") if named and "instance" in head else int(family == 0)
     mapping: dict[str, str] = {}
-    for row in rows if label is None else rows[1:]:
-        key, value = row[name].strip(), row[1 if label is None else label].strip()
-        if mapping.setdefault(key, value) != value:
-            raise InputError(f"{path}: {key!r} has several families. Keep one.")
+    for row in rows[1:] if named else rows:
+        name, label = row[instance].strip(), row[family].strip()
+        if mapping.setdefault(name, label) != label:
+            raise InputError(f"{path}: {name!r} has several families. Keep one.")
     return mapping
 
 
 def _matched(instances: Sequence[str], mapping: Mapping[str, str], source: str) -> tuple[str, ...]:
-    """The family of each instance by the longest end of its path that the mapping knows, or that is
-    the end of a path the mapping knows.
+    """The family of each instance by the longest end of its path that is the end of a path in the
+    mapping.
     """
-    # Every end of every known path, so that instances may have longer or shorter paths.
-    ends: dict[str, set[str]] = {}
-    for name, value in mapping.items():
-        parts = PurePosixPath(name).parts
-        for start in range(len(parts)):
-            ends.setdefault("/".join(parts[start:]), set()).add(str(value))
+    families: dict[Parts, set[str]] = {}
+    for name, family in mapping.items():
+        for end in path_ends(name):
+            families.setdefault(end, set()).add(str(family))
     labels: list[str | None] = []
     for instance in instances:
-        parts = PurePosixPath(instance).parts
-        known = (ends.get("/".join(parts[start:]), set()) for start in range(len(parts)))
-        owners = next((values for values in known if values), set())
+        owners = next((families[end] for end in path_ends(instance) if end in families), set())
         if instance in mapping:
             owners = {str(mapping[instance])}
         if len(owners) > 1:
@@ -133,12 +126,13 @@ def _matched(instances: Sequence[str], mapping: Mapping[str, str], source: str) 
                 "of its path there."
             )
         labels.append(next(iter(owners), None))
-    return _whole(instances, labels, source)
+    return _complete(instances, labels, source)
 
 
-def _whole(instances: Sequence[str], labels: Sequence[str | None], source: str) -> tuple[str, ...]:
-    pairs = list(zip(instances, labels, strict=True))
-    if missing := [name for name, label in pairs if not label]:
+def _complete(
+    instances: Sequence[str], labels: Sequence[str | None], source: str
+) -> tuple[str, ...]:
+    if missing := [name for name, label in zip(instances, labels, strict=True) if not label]:
         more = ", …" if len(missing) > NAMED else ""
         raise InputError(
             f"{counted(len(missing), 'instance')} of {len(instances):,} without a family by "

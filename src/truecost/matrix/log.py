@@ -38,7 +38,7 @@ class Plan:
     share
         The share of δ that belongs to these runs.
     delta, primary, margin, sampled
-        What was asked, fixed in advance; None (`primary`, `margin`): nothing was said.
+        Fixed in advance; `primary` and `margin` may be left open.
     watched
         Whether results were looked at after every unit; False is one look, at the end.
     """
@@ -74,18 +74,11 @@ class Log:
         Runs on fresh instances.
     tool
         What made the runs: "irace 4.4.0", "SMAC3 2.4.1", "truecost configure", "table".
-    path
-        Where the log is, as the user typed it; for printed commands.
-    scenario
-        The file that says how the solver is run, where a journal names one; for printed commands.
-    reading
-        The options it was read with; for printed commands.
+    path, reading, scenario
+        Where the log is, as the user typed it; the options it was read with; the file that says how
+        the solver is run, where a journal names one. For printed commands.
     default, incumbent
         The default configuration, and the one the tool chose in the end.
-    steps
-        The best configuration so far, in the order of time.
-    parameters
-        The parameter values of each configuration, where known.
     adaptive
         True: configurations were proposed from costs (SMAC3, irace, `configure`). False: the list
         was fixed before the first run. None: unknown.
@@ -95,10 +88,6 @@ class Log:
         What was recorded before the first training run, and before the first test run.
     cost_unit
         What a cost is called in sentences, "PAR10 s" for instance; empty: "cost".
-    maximised
-        Whether costs stand for a score that is maximised.
-    caveats
-        What was assumed or left out on reading, one line each.
     """
 
     runs: CostMatrix
@@ -124,9 +113,6 @@ class Log:
         return replace(self, **changes)
 
     def __repr__(self) -> str:
-        configurations, instances, runs = self.runs.shape
-        size = f"{configurations} configurations × {instances} instances × {runs} runs"
         test = "" if self.test is None else f", {len(self.test.instances)} test instances"
-        names = {"incumbent": self.incumbent, "default": self.default}
-        known = "".join(f", {role} {name!r}" for role, name in names.items() if name is not None)
-        return f"<Log of {self.tool}: {size}{test}{known}>"
+        names = f"incumbent {self.incumbent!r}, default {self.default!r}"
+        return f"<Log of {self.tool}: {self.runs}{test}, {names}>"

@@ -1,10 +1,10 @@
 """What the paper's experiments claim, judged on the results of one matrix: a function for each.
 
-`exact` is a table of `exact.estimator_table`, `simulated` one of `sweeps.compare_estimators`, and
-`sweeps` has those of `sweeps.sweep`.
+`exact` is a table of `exact.estimator_table`, `simulated` those of `sweeps.compare_estimators`, and
+`sweeps` those of `sweeps.sweep`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -63,12 +63,14 @@ class Claim:
 
 
 def judge(
-    exact: "pd.DataFrame | None", simulated: "pd.DataFrame | None", sweeps: "Sweeps"
+    exact: "pd.DataFrame | None", simulated: "Sequence[pd.DataFrame]", sweeps: "Sweeps"
 ) -> tuple[Claim, ...]:
     """The claims that these tables can judge, in the paper's order."""
+    import pandas as pd
+
     claims = []
-    if exact is not None and simulated is not None:
-        claims = [best_estimator(exact, simulated)]
+    if exact is not None and simulated:
+        claims = [best_estimator(exact, pd.concat(simulated))]
         claims += [claim(exact) for claim in (small_n, converges, similar_at_other_k)]
     if sweeps:
         claims.append(fits_follow(sweeps))
@@ -199,10 +201,10 @@ def selection_alike(sweeps: "Sweeps") -> Claim:
     correlation = {
         kind: float(table["selection"].corr(table["uniform"])) for kind, table in sweeps.items()
     }
-    both = [np.minimum(r_squared[kind], correlation[kind]) for kind in sweeps]
+    lower = [np.minimum(r_squared[kind], correlation[kind]) for kind in sweeps]
     return _claim(
         "selection",
-        _all(value >= CONSIDERABLE for value in both if not np.isnan(value)),
+        _all(value >= CONSIDERABLE for value in lower if not np.isnan(value)),
         f"R² of its fitted curve is {_listed(r_squared, '.3f')}. Its correlation with the uniform "
         f"error is {_listed(correlation, '.3f')}. Both must be at least {CONSIDERABLE:g}.",
         r_squared=r_squared,
@@ -272,8 +274,8 @@ def _graded(holds: Any, partly: Any) -> Verdict:
 
 def _all(parts: Iterable[bool]) -> Verdict:
     """Holds if all parts do, fails if none does; open without any."""
-    known = list(parts)
-    return _graded(all(known), any(known)) if known else Verdict.OPEN
+    judged = list(parts)
+    return _graded(all(judged), any(judged)) if judged else Verdict.OPEN
 
 
 def _open(name: str, why: str = "There is no error on this matrix.") -> Claim:

@@ -5,8 +5,7 @@ A split draws K training instances and T = P/2 test instances without replacemen
 the test instances counts as the true cost.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,8 +26,7 @@ ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 Weights = Literal["runs", "instances", "best"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SquaredError:
+class SquaredError(NamedTuple):
     """E(û − test mean)² in three parts, each of shape (…, M) for a grid of K and N.
 
     Attributes
@@ -82,10 +80,8 @@ def mean_squared_error(
     if estimator == "scattered":
         # Drawn with replacement, two runs on an instance can be the same stored run.
         within = within + noise / stored * (q - 1 / n)
-    across, within, floor = np.broadcast_arrays(
-        (spread - noise / stored) * q, within, spread / test
-    )
-    return SquaredError(across=across, within=within, floor=floor)
+    across = (spread - noise / stored) * q
+    return SquaredError(*np.broadcast_arrays(across, within, spread / test))
 
 
 def _concentration(estimator: Estimator, k: IntArray, n: IntArray, stored: int) -> FloatArray:
@@ -113,8 +109,7 @@ def estimator_table(matrix: CostMatrix) -> "pd.DataFrame":
     parts = []
     for estimator in ESTIMATORS:
         error = mean_squared_error(matrix, estimator, instances=k, runs=n)
-        columns = {"across": error.across, "within": error.within, "floor": error.floor}
-        means = {name: values.mean(axis=-1).ravel() for name, values in columns.items()}
+        means = {name: x.mean(axis=-1).ravel() for name, x in error._asdict().items()}
         sizes = {"estimator": estimator, "k": k.ravel(), "n": n.ravel()}
         parts.append(pd.DataFrame({**sizes, **means, "squared": sum(means.values())}))
     return pd.concat(parts, ignore_index=True)
@@ -142,16 +137,13 @@ def subset_weights(configurations: int, sizes: ArrayLike) -> FloatArray:
     m = np.atleast_1d(np.asarray(sizes, dtype=np.int64))
     if m.min() < 1 or m.max() > configurations:
         raise InputError(f"m is {m.min()} to {m.max()}. Give values from 1 to {configurations}.")
-    # Logarithms, since binomial coefficients overflow from M = 1,030 on; minus infinity for i < m.
-    i, column = np.arange(1, configurations + 1), m[:, np.newaxis]
-    log_weight = _log_binomial(i - 1, column - 1) - _log_binomial(configurations, column)
-    weights = np.exp(log_weight)
+    # In logarithms, since binomial coefficients overflow from M = 1,030 on; minus infinity for
+    # i < m. What is left out does not depend on i, and the rows are scaled to sum 1.
+    i, m = np.arange(1.0, configurations + 1), m[:, np.newaxis]
+    weights = np.exp(
+        gammaln(i) - gammaln(i - m + 1) - gammaln(configurations) + gammaln(configurations - m + 1)
+    )
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
-def _log_binomial(n: ArrayLike, k: ArrayLike) -> FloatArray:
-    n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def training_costs(
@@ -168,18 +160,20 @@ def training_costs(
         "runs" counts every run alike: the paper's estimator (Definition 3), of which the bounds
         speak. "instances" counts every instance alike: unbiased also where the number of runs
         depends on the instance. "best" weighs an instance by 1/(across + within/nᵢ): the least
-        variance of all linear unbiased estimates if the components are the true ones.
+        variance of all linear unbiased estimates if the components are the true ones and counts do
+        not depend on the instance.
     components
         Of "best"; estimated from the matrix if not given.
     """
     check_choice("weights", weights, get_args(Weights))
     counts = matrix.counts()
     means = np.nansum(matrix.charged, axis=2) / np.maximum(counts, 1)
-    weight = counts.astype(np.float64) if weights == "runs" else (counts > 0).astype(np.float64)
+    weight = (counts if weights == "runs" else counts > 0).astype(np.float64)
     if weights == "best":
-        known = variance_components(matrix) if components is None else components
+        components = components or variance_components(matrix)
         within, across = (
-            np.maximum(values, 0)[:, np.newaxis] for values in (known.within, known.across)
+            np.maximum(values, 0)[:, np.newaxis]
+            for values in (components.within, components.across)
         )
         variance = across + within / np.maximum(counts, 1)
         # Instances count alike where nothing varies, or nothing is known of what varies.

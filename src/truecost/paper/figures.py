@@ -9,7 +9,7 @@ import numpy as np
 
 from truecost.paper import fit
 from truecost.paper.fit import FORMULAS, Kind
-from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, log_if_wide, plain_ticks
+from truecost.show.figures.style import BLUE, GREY, INK, ORANGE, axes_of, log_if_wide, neat_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,8 +107,8 @@ def _panel(table: "pd.DataFrame", kind: Kind, ax: "Axes | None") -> "tuple[Axes,
 def _labelled(ax: "Axes", x: str, y: str) -> "Axes":
     ax.set(xlabel=x, ylabel=y)
     if ax.get_xscale() == "log":
-        plain_ticks(ax, "x")
+        neat_ticks(ax, "x")
     if ax.get_yscale() == "log":
-        plain_ticks(ax, "y")
+        neat_ticks(ax, "y")
     ax.legend(fontsize=7.5, frameon=True, framealpha=0.8, edgecolor="none")
     return ax

@@ -1,7 +1,5 @@
 """The paper's experiments on one matrix: tables, figures and a report of the eight claims."""
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +13,6 @@ import numpy as np
 from truecost.errors import InputError, check_choice
 from truecost.importers import import_runs
 from truecost.matrix import CostMatrix, Log
-from truecost.matrix.files import whole_file
 from truecost.paper import claims, exact, figures, fit, sweeps
 from truecost.paper.fit import FORMULAS, Kind
 from truecost.stats.variance import variance_components
@@ -23,7 +20,9 @@ from truecost.stats.variance import variance_components
 if TYPE_CHECKING:
     import pandas as pd
 
-Tables = Mapping[str, "pd.DataFrame"]
+    Tables = Mapping[str, pd.DataFrame]
+    Sweeps = Mapping[Kind, pd.DataFrame]
+
 # Called with the current part and the share of all work that is done.
 Progress = Callable[[str, float], None]
 # How much work a table is, and what computes it; `progress=` is told finished splits.
@@ -55,7 +54,7 @@ class Reproduction:
     """
 
     claims: tuple[claims.Claim, ...]
-    tables: Tables
+    tables: "Tables"
     report: Path
 
     def summary(self) -> str:
@@ -69,7 +68,7 @@ class Reproduction:
 
 
 def reproduce(
-    source: Any,
+    runs: Any,
     folder: str | os.PathLike[str],
     *,
     splits: int = 2500,
@@ -78,15 +77,15 @@ def reproduce(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Repeat the paper's experiments on a matrix.
+    """Repeat the paper's experiments on a matrix of runs.
 
     Parameters
     ----------
-    source
+    runs
         Whatever `import_runs` reads without options: a `CostMatrix`, a `Log`, the name of an
         example, a path, a DataFrame. `import_runs("PM.npy", cutoff=5)` reads the authors' files.
     folder
-        Where `report.md`, `data/` and `figures/` go. The same call continues an interrupted one.
+        A new or empty one: where `report.md`, `data/` and `figures/` go, when all is computed.
     splits, seed
         Random splits into training and test instances, and the seed of all experiments.
     only
@@ -101,7 +100,7 @@ def reproduce(
     >>> tc.reproduce("kissat", "kissat-paper", splits=50, workers=1).claims[0].verdict
     <Verdict.HOLDS: 'holds'>
     """
-    log, folder = import_runs(source), Path(folder)
+    log, folder = import_runs(runs), Path(folder)
     wanted = [part.lower() for part in only or PARTS]
     for part in wanted:
         check_choice("only", part, PARTS)
@@ -111,23 +110,35 @@ def reproduce(
             f"{configurations} configurations on {instances} instances are too few to fit curves. "
             f"Give at least {LEAST_CONFIGURATIONS} on {LEAST_INSTANCES}."
         )
-    jobs = _jobs(log.runs, wanted, {"splits": splits, "rng": seed, "workers": workers})
-    _prepare(folder, {"splits": splits, "seed": seed, "costs": _digest(log.runs)})
-    tables = _fill(folder / "data", jobs, splits, progress)
-    judged = claims.judge(tables.get("exact"), _estimators(tables), _sweeps(tables))
-    drawn = _draw(tables, folder / "figures", log.cost_unit or "cost")
-    name = Path(log.path or "a matrix").name
-    head = f"# The paper's experiments on {name}\n\n{_about(log, splits, seed)}"
-    with whole_file(folder / "report.md") as file:
-        file.write(_report(head, tables, judged, drawn).encode())
-    return Reproduction(claims=judged, tables=tables, report=folder / "report.md")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is no empty folder. Choose a new one.")
+    tables = _tables(log.runs, wanted, splits, seed, workers, progress)
+    compared = [table for name, table in tables.items() if name.startswith("estimators-")]
+    swept = {kind: tables[f"error-{kind}"] for kind in FORMULAS if f"error-{kind}" in tables}
+    judged = claims.judge(tables.get("exact"), compared, swept)
+    for name in ("data", "figures"):
+        (folder / name).mkdir(parents=True)
+    for name, table in tables.items():
+        table.to_csv(folder / "data" / f"{name}.csv", index=False)
+    drawn = _draw(compared, swept, folder / "figures", log.cost_unit or "cost")
+    report = folder / "report.md"
+    report.write_text(_report(_head(log, splits, seed), swept, judged, drawn), encoding="utf-8")
+    return Reproduction(claims=judged, tables=tables, report=report)
 
 
-def _jobs(matrix: CostMatrix, wanted: Sequence[str], options: dict[str, Any]) -> dict[str, Job]:
+def _tables(
+    matrix: CostMatrix,
+    wanted: Sequence[str],
+    splits: int,
+    seed: int,
+    workers: int | None,
+    progress: Progress | None,
+) -> "dict[str, pd.DataFrame]":
     """The tables by name, in the order in which they are computed."""
+    options: dict[str, Any] = {"splits": splits, "rng": seed, "workers": workers}
     jobs: dict[str, Job] = {}
     if "estimators" in wanted:
-        jobs["exact"] = 1, lambda **_: exact.estimator_table(matrix)
+        jobs["exact"] = 0, lambda **_: exact.estimator_table(matrix)
         for k, runs in zip(*exact.grid(matrix), strict=True):
             compare = partial(sweeps.compare_estimators, matrix, runs, train=int(k[0]), **options)
             jobs[f"estimators-{k[0]}"] = 3 * runs[-1], compare
@@ -136,80 +147,31 @@ def _jobs(matrix: CostMatrix, wanted: Sequence[str], options: dict[str, Any]) ->
         if kind in wanted:
             sweep = partial(sweeps.sweep, matrix, kind, **options)
             jobs[f"error-{kind}"] = work[kind] * matrix.shape[1], sweep
-    return jobs
+    tables, done, total = {}, 0.0, sum(effort for effort, _ in jobs.values())
 
-
-def _digest(matrix: CostMatrix) -> str:
-    digest = hashlib.sha256(repr((matrix.shape, matrix.low, matrix.high)).encode())
-    digest.update(np.ascontiguousarray(matrix.costs).tobytes())
-    return digest.hexdigest()
-
-
-def _prepare(folder: Path, asked: dict[str, Any]) -> None:
-    """Make the folder; remove the report, and tables of another experiment."""
-    data, report = folder / "data", folder / "report.md"
-    stamp = data / "about.json"
-    if not stamp.exists() and (report.exists() or (data.exists() and any(data.iterdir()))):
-        raise InputError(f"{folder} holds files of something else. Choose a new folder.")
-    for name in ("data", "figures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    # If the report exists, everything does.
-    report.unlink(missing_ok=True)
-    # Another version may compute other numbers.
-    text = json.dumps({**asked, "truecost": metadata.version("truecost")}, indent=1)
-    if not stamp.exists() or stamp.read_text() != text:
-        for path in data.glob("*.csv"):
-            path.unlink()
-        with whole_file(stamp) as file:
-            file.write(text.encode())
-
-
-def _fill(data: Path, jobs: dict[str, Job], splits: int, progress: Progress | None) -> Tables:
-    """All tables: read where they are there, else computed and written."""
-    import pandas as pd
-
-    tables, done, total = {}, 0.0, sum(work for work, _ in jobs.values())
-
-    def tell(name: str, work: float, number: int) -> None:
+    def tell(name: str, effort: float, number: int) -> None:
         nonlocal done
-        done += work * number / splits
+        done += effort * number / splits
         if progress is not None:
             progress(name, done / total)
 
-    for name, (work, compute) in jobs.items():
-        path = data / f"{name}.csv"
-        if not path.exists():
-            table = compute(progress=partial(tell, name, work))
-            with whole_file(path) as file:
-                file.write(table.to_csv(index=False).encode())
-        else:
-            tell(name, work, splits)
-        tables[name] = pd.read_csv(path)
+    for name, (effort, compute) in jobs.items():
+        tables[name] = compute(progress=partial(tell, name, effort))
     return tables
 
 
-def _estimators(tables: Tables) -> "pd.DataFrame | None":
-    import pandas as pd
-
-    parts = [table for name, table in tables.items() if name.startswith("estimators-")]
-    return pd.concat(parts) if parts else None
-
-
-def _sweeps(tables: Tables) -> "dict[Kind, pd.DataFrame]":
-    return {kind: tables[f"error-{kind}"] for kind in FORMULAS if f"error-{kind}" in tables}
-
-
-def _draw(tables: Tables, folder: Path, unit: str) -> list[str]:
+def _draw(
+    compared: "Sequence[pd.DataFrame]", swept: "Sweeps", folder: Path, unit: str
+) -> list[str]:
     """Write the figures as SVG and PDF; return their names."""
     from matplotlib.figure import Figure
 
     from truecost.show.figures.style import page_style, save
 
     panels: dict[str, list[Callable[..., Any]]] = {name: [] for name in FIGURES}
-    if (compared := _estimators(tables)) is not None:
-        largest = compared[compared["k"] == compared["k"].max()]
-        panels["estimators"].append(partial(figures.estimators, largest))
-    for kind, table in _sweeps(tables).items():
+    # The largest K comes last.
+    panels["estimators"] = [partial(figures.estimators, table) for table in compared[-1:]]
+    for kind, table in swept.items():
         for error in figures.ERRORS:
             panels[error].append(partial(figures.error_curve, table, kind, error))
         if "bound" in table:
@@ -226,24 +188,28 @@ def _draw(tables: Tables, folder: Path, unit: str) -> list[str]:
     return drawn
 
 
-def _about(log: Log, splits: int, seed: int) -> str:
+def _head(log: Log, splits: int, seed: int) -> str:
+    """The title of the report, and what it is about."""
     matrix = log.runs
     configurations, instances, runs = matrix.shape
     share = variance_components(matrix).within_share
-    known = share[~np.isnan(share)]
+    shares = share[~np.isnan(share)]
     within = (
-        f" Seeds make {100 * np.median(known):.0f} % of the variance (median)."
-        if known.size
+        f" Seeds make {100 * np.median(shares):.0f} % of the variance (median)."
+        if shares.size
         else ""
     )
     return (
+        f"# The paper's experiments on {Path(log.path or 'a matrix').name}\n\n"
         f"{configurations} configurations × {instances} instances × {runs} runs, costs in "
         f"[{matrix.low:g}, {matrix.high:g}] ({log.cost_unit or 'cost'}). {splits} splits, seed "
         f"{seed}, truecost {metadata.version('truecost')}.{within}"
     )
 
 
-def _report(head: str, tables: Tables, judged: Sequence[claims.Claim], drawn: Sequence[str]) -> str:
+def _report(
+    head: str, swept: "Sweeps", judged: Sequence[claims.Claim], drawn: Sequence[str]
+) -> str:
     """The report as Markdown."""
     rows = [[f"{i}", claim.says, f"**{claim.verdict}**"] for i, claim in enumerate(judged, 1)]
     blocks = [head, _table(["", "the paper says", "here"], rows)]
@@ -251,7 +217,7 @@ def _report(head: str, tables: Tables, judged: Sequence[claims.Claim], drawn: Se
         finding = f"**{claim.verdict.capitalize()}.** {claim.finding}"
         blocks += [f"## {number}. {claim.says}", finding]
         if claim.name == "fits":
-            blocks.append(_fits(tables))
+            blocks.append(_fits(swept))
         for name in drawn:
             place, caption = FIGURES[name]
             if place == claim.name:
@@ -259,10 +225,10 @@ def _report(head: str, tables: Tables, judged: Sequence[claims.Claim], drawn: Se
     return "\n\n".join([*blocks, "## Methods", METHODS]) + "\n"
 
 
-def _fits(tables: Tables) -> str:
+def _fits(swept: "Sweeps") -> str:
     rows = []
     for error in figures.ERRORS:
-        for kind, table in _sweeps(tables).items():
+        for kind, table in swept.items():
             curve = fit.curve(table[kind], table[error], kind)
             numbers = [f"{curve.a:.4g}", f"{curve.b:.4g}", f"{curve.r_squared:.4f}"]
             rows.append([error, FORMULAS[kind], *numbers])

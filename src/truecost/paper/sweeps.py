@@ -12,12 +12,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import IntArray
 from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
 from truecost.paper.exact import Estimator, complete_costs, split_sizes, subset_weights
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 # Single precision: means are off by a millionth, which no number of splits could tell.
 Floats = NDArray[np.float32]
+# What a split shows, (rows, values): lowest training cost, uniform and selection error, … .
 Split = Callable[[np.random.Generator], Floats]
 # Called with the number of splits just finished.
 Progress = Callable[[int], None]
 
-# Bounds hold with probability 1 − δ, and stand next to the errors that 1 − δ of the splits stay
-# below.
+# Bounds hold with probability 1 − δ, and stand next to the errors that 1 − δ of the splits do not
+# exceed.
 DELTA = 0.05
 # S° of distinct pairs has its closed form; the paper's figure has these three.
 SIMULATED: tuple[Estimator, ...] = ("even", "concentrated", "scattered")
@@ -80,10 +81,10 @@ def sweep(
         `m`, `k`, `n` (configurations, training instances, runs of each configuration); the means
         over splits of `uniform` and `selection` error and of `training` and `test` cost of the
         selected configuration, each with its standard error `…_se`; `uniform_q` and `selection_q`,
-        the errors that 95 % of the splits stay below. Equal training costs share the selection.
-        If the range of costs is known, Theorem 2 in Bennett's form (`bound`) and as `printed`:
-        plug-in, not guaranteed, since variances are estimated and the errors are against test
-        means.
+        the errors that 95 % of the splits (of random subsets in them, against m) do not exceed.
+        Equal training costs share the selection. If the range of costs is known, Theorem 2 in
+        Bennett's form (`bound`) and as `printed`: plug-in, not guaranteed, since variances are
+        estimated and the errors are against test means.
     """
     check_choice("kind", kind, FORMULAS)
     costs = Costs.of(matrix)
@@ -93,18 +94,31 @@ def sweep(
     sizes = {name: np.full(values.size, size) for name, size in most.items()} | {kind: values}
     if kind == "k":
         sizes["n"] = values * runs
+    split: Split = partial(_n_split if kind == "n" else _k_split, costs)
     if kind == "m":
-        errors, samples = _over_subsets(costs, splits, generator(rng))
-        if progress is not None:
-            progress(splits)
-    else:
-        split = partial(_n_split if kind == "n" else _k_split, costs)
-        errors = _in_processes(split, splits, rng, workers, progress)
-        samples = errors[:, :2]
+        # Reversed: the weights of what a subset takes first, in the first place.
+        weights = subset_weights(configurations, values)[:, ::-1]
+        split = partial(_m_split, costs, np.ascontiguousarray(weights.T))
+    rows = _in_processes(split, splits, rng, workers, progress)
+    training = rows[:, 0].astype(float) + costs.lowest
+    uniform, selection = rows[:, -2], rows[:, -1]
+    means: dict[str, NDArray[Any]] = {
+        "uniform": uniform,
+        "selection": selection,
+        "training": training,
+    }
+    table: dict[str, NDArray[Any]] = {**sizes}
+    for name, samples in {**means, "test": training + selection}.items():
+        table[name], spread = _mean_and_spread(samples)
+        table[f"{name}_se"] = spread / np.sqrt(splits)
+    # The first value that 1 − δ of the splits do not exceed. In floating point 0.95·20 is above 19.
+    place = max(int(np.ceil(round((1 - DELTA) * splits, 9))) - 1, 0)
+    ranked = np.partition(rows[:, 1:3], place, axis=0)
+    table["uniform_q"], table["selection_q"] = ranked[place].astype(float)
     import pandas as pd
 
-    table = pd.DataFrame({**sizes, **_curves(errors, samples, costs.lowest)})
-    return _with_bounds(matrix, table) if np.isfinite(matrix.width) else table
+    frame = pd.DataFrame(table)
+    return _with_bounds(matrix, frame) if np.isfinite(matrix.width) else frame
 
 
 def compare_estimators(
@@ -129,13 +143,12 @@ def compare_estimators(
     import pandas as pd
 
     costs = Costs.of(matrix, train)
-    numbers = np.asarray(runs, dtype=np.int64)
-    split = partial(_estimators_split, costs, numbers)
-    errors = _in_processes(split, splits, rng, workers, progress)
+    split = partial(_estimators_split, costs, np.asarray(runs, dtype=np.int64))
+    rows = _in_processes(split, splits, rng, workers, progress)
     parts = []
-    for estimator, absolute in zip(SIMULATED, errors.transpose(1, 0, 2), strict=True):
-        sizes = {"estimator": estimator, "k": costs.train, "n": numbers}
-        mean, spread = absolute.mean(axis=0, dtype=float), absolute.std(axis=0, ddof=1, dtype=float)
+    for estimator, errors in zip(SIMULATED, rows.transpose(1, 0, 2), strict=True):
+        mean, spread = _mean_and_spread(errors)
+        sizes = {"estimator": estimator, "k": costs.train, "n": runs}
         columns = {"absolute": mean, "spread": spread, "se": spread / np.sqrt(splits)}
         parts.append(pd.DataFrame({**sizes, **columns}))
     return pd.concat(parts, ignore_index=True)
@@ -191,6 +204,26 @@ def estimates(dealt: Floats, estimator: Estimator, most: int, rng: np.random.Gen
     return np.asarray(sums / np.arange(1, most + 1, dtype=np.float32))
 
 
+def _m_split(costs: Costs, weights: NDArray[np.float64], rng: np.random.Generator) -> Floats:
+    """For every m the lowest training cost expected over all m-subsets, uniform and selection error
+    of one growing random subset, and both errors expected over all.
+    """
+    train, truth = costs.split(rng)
+    training = costs.means.take(train, axis=0).mean(axis=0)
+    by_cost = np.argsort(training)
+    training, errors = training[by_cost], (truth - training)[by_cost]
+    # Which of equal training costs is selected is a matter of chance.
+    tied = np.diff(training) <= TIE * np.abs(training[1:])
+    groups = np.cumsum(np.append(0, ~tied))
+    chosen = (np.bincount(groups, errors) / np.bincount(groups))[groups]
+    # What a subset takes comes first: the largest error, the lowest training cost.
+    largest = -np.sort(-errors)
+    expected = np.stack([training, largest, chosen]) @ weights
+    first = np.minimum.accumulate(rng.permutation(by_cost.size))
+    sample = np.stack([largest[first], chosen[first]])
+    return np.concatenate([expected[:1], sample, expected[1:]]).astype(np.float32)
+
+
 def _n_split(costs: Costs, rng: np.random.Generator) -> Floats:
     train, truth = costs.split(rng)
     dealt = costs.deal(rng, train)
@@ -216,89 +249,29 @@ def _estimators_split(costs: Costs, runs: IntArray, rng: np.random.Generator) ->
 
 
 def _errors(training: Floats, truth: Floats) -> Floats:
-    """Uniform error, selection error and lowest training cost at every value, from training costs
-    (M, values).
+    """Lowest training cost, uniform and selection error at every value, from training costs (M,
+    values).
     """
     errors, least = truth[:, np.newaxis] - training, training.min(axis=0)
     chosen = errors.mean(axis=0, where=training <= least + TIE * np.abs(least))
-    return np.stack([errors.max(axis=0), chosen, least])
+    return np.stack([least, errors.max(axis=0), chosen])
 
 
-def _over_subsets(costs: Costs, splits: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Uniform error, selection error and lowest training cost for every m, expected over all
-    m-subsets (a weighted sum over the sorted configurations), and the two errors of one growing
-    random subset: each (splits, 2 or 3, M).
-    """
-    if splits < 2:
-        raise InputError(f"{splits} splits. Give at least 2.")
-    instances, configurations = costs.means.shape
-    order = _permutations(rng, splits, instances)
-    training = _mean_over(costs.means, order[:, : costs.train])
-    tests = _mean_over(costs.means, order[:, costs.train : costs.train + costs.test])
-    # What a subset takes comes first: the largest error, the lowest training cost.
-    largest = -np.sort(training - tests, axis=1)
-    by_cost = np.argsort(training, axis=1)
-    training = np.take_along_axis(training, by_cost, axis=1)
-    chosen = np.take_along_axis(tests, by_cost, axis=1) - training
-    _average_ties(training, chosen)
-    # Reversed: the weights of the smallest, from the first place on.
-    exact = subset_weights(configurations, np.arange(1, configurations + 1))[:, ::-1].T
-    weights = np.ascontiguousarray(exact, dtype=np.float32)
-    expected = np.stack([values @ weights for values in (largest, chosen, training)], axis=1)
-    first = np.minimum.accumulate(_permutations(rng, splits, configurations), axis=1)
-    drawn = [np.take_along_axis(values, first, axis=1) for values in (largest, chosen)]
-    return expected, np.stack(drawn, axis=1)
-
-
-def _permutations(rng: np.random.Generator, number: int, size: int) -> IntArray:
-    return rng.permuted(np.broadcast_to(np.arange(size), (number, size)), axis=1)
-
-
-def _mean_over(means: Floats, places: IntArray) -> Floats:
-    """Means over the instances of every split, (splits, M), as a product with a 0/1 matrix."""
-    mask = np.zeros((len(places), len(means)), np.float32)
-    np.put_along_axis(mask, places, 1.0, axis=1)
-    return np.asarray(mask @ means / np.float32(places.shape[1]))
-
-
-def _average_ties(costs: Floats, values: Floats) -> None:
-    """Average the values of equal costs in every row of sorted costs, in place: which of the equal
-    ones would be selected is a matter of chance.
-    """
-    tied = np.diff(costs, axis=1) <= TIE * np.abs(costs[:, 1:])
-    starts = np.concatenate([np.ones((len(costs), 1), bool), ~tied], axis=1)
-    groups = np.cumsum(starts) - 1
-    means = np.bincount(groups, values.ravel()) / np.bincount(groups)
-    values[:] = means[groups].reshape(values.shape)
-
-
-def _curves(errors: Floats, samples: Floats, lowest: float) -> dict[str, FloatArray]:
-    """Means over splits with their standard errors, and the quantiles of the samples."""
-    uniform, selection, training = errors.transpose(1, 0, 2)
-    cost = training.astype(np.float64) + lowest
-    named = {"uniform": uniform, "selection": selection, "training": cost, "test": cost + selection}
-    curves: dict[str, FloatArray] = {}
-    for name, values in named.items():
-        curves[name] = values.mean(axis=0, dtype=np.float64)
-        spread = values.std(axis=0, ddof=1, dtype=np.float64)
-        curves[f"{name}_se"] = spread / np.sqrt(len(values))
-    # The first value that 1 − δ of the splits reach. In floating point 0.95·20 is above 19.
-    place = max(int(np.ceil(round((1 - DELTA) * len(samples), 9))) - 1, 0)
-    uniform, selection = np.partition(samples, place, axis=0)[place].astype(np.float64)
-    return curves | {"uniform_q": uniform, "selection_q": selection}
+def _mean_and_spread(samples: NDArray[Any]) -> tuple[NDArray[np.float64], ...]:
+    """The mean over splits, and the standard deviation."""
+    return samples.mean(axis=0, dtype=np.float64), samples.std(axis=0, ddof=1, dtype=np.float64)
 
 
 def _with_bounds(matrix: CostMatrix, table: "pd.DataFrame") -> "pd.DataFrame":
-    def epsilon(form: bounds.Form) -> FloatArray:
-        bound = bounds.finite(
+    def epsilon(form: bounds.Form) -> float | NDArray[np.float64]:
+        return bounds.finite(
             allocation=even_sizes(table["n"].to_numpy(), table["k"].to_numpy()),
             components=components,
             width=matrix.width,
             delta=DELTA,
             configurations=table["m"].to_numpy(),
             form=form,
-        )
-        return np.asarray(bound.epsilon)
+        ).epsilon
 
     components = variance_components(matrix)
     return table.assign(bound=epsilon("bennett"), printed=epsilon("printed"))

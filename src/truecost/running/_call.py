@@ -1,14 +1,14 @@
-"""The process a Python function is called in: `python _call.py file.py name JSON`, without
+"""The process in which a Python function is called: `python _call.py file.py name JSON`, without
 truecost.
 
 A target is called with those of configuration (or config, as in SMAC3), instance, seed, cutoff and
-extras that it names as parameters; it returns a number, a tuple that starts with it, or a mapping
-with any of status, value and time. What it returned goes to standard output as a wrapper's answer.
-JSON with "check" calls a check of an answer: `function(instance, output)` returns what is wrong, or
-None; the exit code is then 1 and the reason is printed.
+extras that it has as parameters. It returns a number, a tuple that starts with it, or a mapping
+with any of status, value and time, which is printed as a wrapper's answer. JSON with "check" calls
+a check of an answer, `function(instance, output)`, which returns what is wrong, or None: the fault
+is printed, and the exit code is 1.
 
-With `--loaded SOCKET` in the place of JSON the file is loaded once, and each message of the socket
-calls the function in a process of its own.
+With `--loaded SOCKET` instead of JSON the file is loaded once, and each message of the socket calls
+the function in a new process.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import ctypes
 import importlib.util
 import inspect
 import json
+import marshal
 import os
 import socket
 import sys
@@ -35,25 +36,27 @@ PR_SET_PDEATHSIG, SIGKILL = 1, 9
 def main() -> None:
     """Call the function, or wait for calls of it."""
     path, name, payload, *rest = sys.argv[1:]
-    function = load(path, name)
+    sys.argv = [path]
+    # As if the file were the script: our modules must not hide others of the same name.
+    here = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.dirname(os.path.abspath(path))
+    sys.path[:] = [folder, *(place for place in sys.path if place != here)]
+    function = load(path, name, "target")
     if payload != "--loaded":
         call(function, payload)
-        return
-    if threading.active_count() == 1:
+    elif threading.active_count() == 1:
         serve(function, socket.socket(fileno=int(rest[0])))
     # With threads of its own it cannot be forked safely: it ends, and is loaded for every run.
 
 
-def load(path: str, name: str) -> Callable[..., Any]:
-    """The function of a file."""
-    sys.argv = [path]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    spec = importlib.util.spec_from_file_location("target", path)
+def load(path: str, name: str, title: str) -> Callable[..., Any]:
+    """A function of a file, which becomes a module with this title."""
+    spec = importlib.util.spec_from_file_location(title, path)
     if spec is None or spec.loader is None:
         sys.exit(f"{path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and pickle look their module up there.
-    sys.modules["target"] = module
+    sys.modules[title] = module
     spec.loader.exec_module(module)
     function: Callable[..., Any] = getattr(module, name)
     return function
@@ -61,25 +64,22 @@ def load(path: str, name: str) -> Callable[..., Any]:
 
 def call(function: Callable[..., Any], payload: str) -> None:
     """Call it and print its answer."""
-    known = json.loads(payload)
-    if "check" in known:
-        check(function, *known["check"])
+    arguments = json.loads(payload)
+    if "check" in arguments:
+        check(function, *arguments["check"])
         return
-    named, takes_all = parameters(function)
-    if "config" in named:
-        known["config"] = known.pop("configuration")
-    returned = function(**{key: value for key, value in known.items() if takes_all or key in named})
+    names, takes_any = parameters(function)
+    if "config" in names:
+        arguments["config"] = arguments.pop("configuration")
+    returned = function(
+        **{name: value for name, value in arguments.items() if takes_any or name in names}
+    )
     # SMAC3 takes the cost together with additional information.
     returned = returned[0] if isinstance(returned, tuple) else returned
     answer = dict(returned) if hasattr(returned, "keys") else {"value": float(returned)}
-    sys.stdout.flush()
+    text = json.dumps({"status": "SUCCESS", **answer}, default=float)
     # On a line of its own, whatever the function printed before.
-    sys.stdout.write(
-        "\nResult of this algorithm run: "
-        + json.dumps({"status": "SUCCESS", **answer}, default=float)
-        + "\n"
-    )
-    sys.stdout.flush()
+    print(f"\nResult of this algorithm run: {text}", flush=True)
 
 
 def check(function: Callable[..., Any], instance: str, output: str) -> None:
@@ -87,15 +87,13 @@ def check(function: Callable[..., Any], instance: str, output: str) -> None:
     with open(output, encoding="utf-8", errors="replace") as file:
         reason = function(instance, file.read())
     if reason:
-        sys.stdout.write(f"\n{str(reason)[:200]}\n")
-        sys.stdout.flush()
+        print(f"\n{str(reason)[:200]}", flush=True)
         sys.exit(1)
 
 
 def parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
-    """The names of its parameters, and whether it takes any other by name."""
-    known = inspect.signature(function).parameters.values()
-    kinds = {parameter.name: parameter.kind for parameter in known}
+    """The names of its parameters, and whether it takes any other by name (**kwargs)."""
+    kinds = {name: item.kind for name, item in inspect.signature(function).parameters.items()}
     rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name for name, kind in kinds.items() if kind not in rest}, rest[1] in kinds.values()
 
@@ -122,30 +120,30 @@ def serve(function: Callable[..., Any], requests: socket.socket) -> None:
             while os.getppid() == parent:
                 time.sleep(0.0001)
             die_with(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
-            become(function, json.loads(message), handles)
+            become(function, marshal.loads(message), handles)
         os.waitpid(between, 0)
         for handle in handles:
             os.close(handle)
 
 
-def become(function: Callable[..., Any], asked: dict[str, Any], handles: list[int]) -> None:
-    """Be the process of a run: with its output, its folder and its environment."""
-    code = 1
+def become(function: Callable[..., Any], request: dict[str, Any], handles: list[int]) -> None:
+    """Become the process of a run: with its output, its folder and its environment."""
+    code: Any = 1
     try:
         os.setsid()
-        for place, handle in enumerate(handles[:2], 1):
+        for place, handle in enumerate(handles, 1):
             os.dup2(handle, place)
-        for handle in handles:
             os.close(handle)
-        os.chdir(asked["folder"])
+        os.chdir(request["folder"])
         os.environ.clear()
-        os.environ.update(asked["environment"])
-        call(function, asked["payload"])
+        os.environ.update(request["environment"])
+        call(function, request["payload"])
         code = 0
     except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else int(error.code is not None)
-        if error.code is not None and not isinstance(error.code, int):
-            sys.stderr.write(f"{error.code}\n")
+        code = error.code or 0
+        if not isinstance(code, int):
+            print(code, file=sys.stderr)
+            code = 1
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

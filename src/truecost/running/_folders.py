@@ -1,48 +1,12 @@
-"""The scratch folders of runs: made, locked, and removed. Part of the supervisor's script."""
+"""The scratch folders of runs: tidied up and removed. Part of the supervisor's script."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 
-# Scratch folders lie in folders with this prefix; with the host, since a disk may be shared.
-PREFIX = f"truecost-scratch-{os.uname().nodename}-"
-
-
-def make_base(parent: str) -> str:
-    """Make a folder for the scratch folders of runs, locked as long as this process lives."""
-    while True:
-        # Importing tempfile would take a sixth of the time that a supervisor takes to start.
-        base = f"{parent}/{PREFIX}{os.urandom(8).hex()}"
-        os.mkdir(base, 0o700)
-        lock(base)
-        # Another supervisor may have swept it before it was locked.
-        if os.path.exists(base):
-            return base
-
-
-def lock(base: str) -> None:
-    """Lock a folder until this process ends; where locks do not work, nobody sweeps either."""
-    with contextlib.suppress(OSError):
-        fcntl.flock(os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), fcntl.LOCK_EX)
-
-
-def sweep(parent: str) -> None:
-    """Remove this host's folders that nobody locks: their supervisors were killed."""
-    for name in os.listdir(parent):
-        if not name.startswith(PREFIX):
-            continue
-        path = f"{parent}/{name}"
-        with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                if os.fstat(handle).st_uid == os.getuid():
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove(path)
-            finally:
-                os.close(handle)
+SILENT = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
 
 
 def tidy(base: str) -> None:
@@ -59,7 +23,6 @@ def tidy(base: str) -> None:
             return
     remove(base)
     os.mkdir(base, 0o700)
-    lock(base)
 
 
 def remove(path: str) -> None:
@@ -68,34 +31,11 @@ def remove(path: str) -> None:
         with contextlib.suppress(OSError):
             delete(path)
             return
-    moved, before = f"{path}/{os.urandom(8).hex()}", None
-    with contextlib.suppress(OSError):
-        os.chmod(path, 0o700)
-        while (names := os.listdir(path)) and names != before:
-            before = names
-            for name in names:
-                with contextlib.suppress(OSError):
-                    _flatten(f"{path}/{name}", moved)
-        os.rmdir(path)
-
-
-def _flatten(path: str, moved: str) -> None:
-    """Delete a file, or a folder whose own folders are moved up: neither Python nor the kernel
-    follows a path of any length.
-    """
-    if not stat.S_ISDIR(os.lstat(path).st_mode):
-        os.unlink(path)
-        return
-    os.chmod(path, 0o700)
-    for place, name in enumerate(os.listdir(path)):
-        inner = f"{path}/{name}"
-        with contextlib.suppress(OSError):
-            if stat.S_ISDIR(os.lstat(inner).st_mode):
-                os.chmod(inner, 0o700)
-                os.rename(inner, f"{moved}-{os.stat(path).st_ino}-{place}")
-            else:
-                os.unlink(inner)
-    os.rmdir(path)
+    # Neither Python nor the kernel follows a path of any length.
+    for words in (["rm", "-rf", path], ["chmod", "-R", "u+rwx", path], ["rm", "-rf", path]):
+        if os.path.lexists(path):
+            with contextlib.suppress(OSError):
+                os.waitpid(os.posix_spawnp(words[0], words, os.environ, file_actions=SILENT), 0)
 
 
 def is_in_memory(folder: str) -> bool:
@@ -109,12 +49,9 @@ def is_in_memory(folder: str) -> bool:
 
 def size_of(folder: str) -> int:
     """Bytes that the files of a folder take."""
-    total, waiting = 0, [folder]
-    while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{place}/{name}").st_blocks * 512
     return total

@@ -5,7 +5,7 @@ script.
 from __future__ import annotations
 
 import contextlib
-import json
+import marshal
 import os
 import select
 import signal
@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from truecost.running._processes import behave, die_with_parent
+    from truecost.running._processes import become
 else:
-    from _processes import behave, die_with_parent
+    from _processes import become
 
 # Seconds that loading may take.
 LOADING = 60.0
@@ -28,15 +28,17 @@ class Loaded:
 
     def __init__(self, words: list[str], environment: dict[str, str], folder: str) -> None:
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.requests.settimeout(LOADING)
+        self.pid = os.fork()
+        if self.pid == 0:
+            theirs.set_inheritable(True)
+            null = os.open(os.devnull, os.O_WRONLY)
+            words = [*words, "--loaded", str(theirs.fileno())]
+            become(words, folder, environment, (null, null), null)
+        theirs.close()
         # Whoever asked for the run may go away meanwhile.
         poll = select.poll()
         poll.register(0, select.POLLRDHUP)
         poll.register(self.requests, select.POLLIN)
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._become([*words, "--loaded", str(theirs.fileno())], environment, folder, theirs)
-        theirs.close()
         # A function that cannot be loaded or forked is called in a new process for every run.
         answered = self.requests.fileno() in dict(poll.poll(1000 * LOADING))
         self.usable = False
@@ -45,31 +47,16 @@ class Loaded:
         if not self.usable:
             self.end()
 
-    def _become(
-        self, words: list[str], environment: dict[str, str], folder: str, theirs: socket.socket
-    ) -> None:
-        try:
-            die_with_parent()
-            os.setsid()
-            null = os.open(os.devnull, os.O_RDWR)
-            for place in (0, 1, 2):
-                os.dup2(null, place)
-            theirs.set_inheritable(True)
-            behave()
-            os.chdir(folder)
-            os.execvpe(words[0], words, environment)  # noqa: S606 - deliberately without a shell
-        finally:
-            os._exit(127)
-
     def start(self, request: dict[str, Any], ends: list[int]) -> int | None:
-        """The process number of a run; None where the process is gone."""
-        asked = {
-            "payload": request["arguments"][-1],
+        """The process number of a run; None if the loaded function is gone."""
+        message = {
             "folder": request["folder"],
             "environment": request["environment"],
+            "payload": request["arguments"][-1],
         }
         try:
-            socket.send_fds(self.requests, [json.dumps(asked).encode()], ends)
+            self.requests.settimeout(LOADING)
+            socket.send_fds(self.requests, [marshal.dumps(message)], ends)
             return int(self.requests.recv(16))
         except (OSError, ValueError):
             return None

@@ -1,4 +1,4 @@
-"""The processes of a run: who they are, what they use, and how all of them are ended. Part of the
+"""The processes of a run: how they begin, what they use, and how all of them are ended. Part of the
 supervisor's script.
 """
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -13,7 +14,8 @@ import time
 
 TYPE_CHECKING = False  # importing typing takes longer than a run
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -21,76 +23,95 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 # Seconds that killed processes get to be gone; they may hang in the kernel, on a network file
 # system for instance.
 PATIENCE = 20.0
-# Carried by all processes of a run in their environment.
+# Carries the supervisor's mark in the environment of all processes of a run.
 MARK = "TRUECOST_RUN"
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def mark_of(pid: int) -> str:
-    """The mark of a supervisor's runs: where it lives, its process number and when it started."""
-    return f"{_home()} {pid} {_start_of(pid)}"
+def own_mark() -> str:
+    """The mark of this supervisor: where it lives, its process number, and when it started."""
+    return f"{_home()}{os.getpid()}-{_start_of(os.getpid())}"
 
 
 def _home() -> str:
     """The host, its boot, and the PID namespace in which process numbers have a meaning."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         boot = file.read().strip()
-    return f"{os.uname().nodename} {boot} {os.stat('/proc/self/ns/pid').st_ino}"
+    return f"{os.uname().nodename}-{boot}-{os.stat('/proc/self/ns/pid').st_ino}-"
 
 
 def _start_of(pid: int) -> str:
     """When a process started, in ticks since boot; empty if it is gone or a zombie."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+    with (
+        contextlib.suppress(FileNotFoundError, ProcessLookupError),
+        open(f"/proc/{pid}/stat", "rb") as file,
+    ):
         fields = file.read().rpartition(b")")[2].split()
         if fields and fields[0] not in (b"Z", b"X"):
             return fields[19].decode()
     return ""
 
 
-def kill_marked(mark: str | None = None) -> None:
-    """Kill what carries this mark, or the mark of any supervisor of this host that is dead."""
-    home = f"{_home()} "
-    prefix = f"\0{MARK}=".encode()
+def is_dead(mark: str) -> bool:
+    """Whether a supervisor with this mark was here, and is gone."""
+    home = _home()
+    pid, _, start = mark.removeprefix(home).partition("-")
+    return mark.startswith(home) and pid.isdigit() and _start_of(int(pid)) != start
+
+
+def kill_marked() -> None:
+    """Kill the runs of dead supervisors."""
     until = time.monotonic() + PATIENCE
-    alive: dict[str, bool] = {}
-    while time.monotonic() < until:
+    killed = True
+    while killed and time.monotonic() < until:
         killed = False
         for name in os.listdir("/proc"):
-            if not name.isdigit() or int(name) == os.getpid():
-                continue
             with contextlib.suppress(OSError):
-                with open(f"/proc/{name}/environ", "rb") as file:
-                    text = (b"\0" + file.read()).partition(prefix)[2]
-                carried = text.partition(b"\0")[0].decode("utf-8", "replace")
-                if not carried.startswith(home):
+                if not name.isdigit() or int(name) == os.getpid():
                     continue
-                if mark is None and carried not in alive:
-                    pid, _, start = carried.removeprefix(home).partition(" ")
-                    alive[carried] = pid.isdigit() and _start_of(int(pid)) == start
-                if carried == mark if mark is not None else not alive[carried]:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    rest = (b"\0" + file.read()).partition(f"\0{MARK}=".encode())[2]
+                mark = rest.partition(b"\0")[0].decode("utf-8", "replace")
+                if mark and is_dead(mark):
                     os.kill(int(name), signal.SIGKILL)
                     killed = True
-        if not killed:
-            return
-        time.sleep(0.001)
-
-
-def behave() -> None:
-    """Restore the signals that Python ignores, and leave no core dump: before a target starts."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def die_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends."""
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        time.sleep(0.001 * killed)
 
 
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parents end."""
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def become(
+    words: list[str],
+    folder: str,
+    environment: dict[str, str],
+    outputs: Sequence[int],
+    failing: int,
+) -> NoReturn:
+    """Become a program that ends with its parent, in a session of its own; what fails on the way is
+    written to `failing`, which closes itself if nothing does.
+    """
+    try:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for place, output in enumerate(outputs, 1):
+            os.dup2(output, place)
+        # The signals that Python ignores, and no core dump.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.chdir(folder)
+        os.execvpe(words[0], words, environment)  # noqa: S606 - without a shell
+    except OSError as error:
+        os.write(failing, str(error.errno).encode())
+    except BaseException:
+        os.write(failing, str(errno.EINVAL).encode())
+    finally:
+        os._exit(127)
 
 
 class Tree:
@@ -120,7 +141,8 @@ class Tree:
         pids = self.pids()
         for pid in pids:
             try:
-                seconds = time.clock_gettime(clock(pid))
+                # The process's CPU clock, in nanoseconds.
+                seconds = time.clock_gettime((~pid << 3) | 2)
                 with open(f"/proc/{pid}/stat", "rb") as file:
                     fields = file.read().rpartition(b")")[2].split()
                 pages = int(fields[21])
@@ -157,43 +179,29 @@ class Tree:
 
         Those are left out of later runs, and the run that started them keeps what was measured.
         """
-
-        def rest() -> bool:
-            nonlocal code
-            code = ended if (ended := self.reap(child)) is not None else code
-            return child is None or code is not None
-
-        left = kill_until_gone(self._children, self.pids, rest)
+        until = time.monotonic() + PATIENCE
+        before: set[int] = set()
+        while True:
+            # Orphans become our children, so that killing these is enough, and faster than a storm
+            # of forks. Twice, since the kernel's list of children may miss one while another is
+            # reaped.
+            left = self._children() or self._children()
+            stuck = before.issuperset(left)
+            if stuck:
+                left = left and self.pids()
+            send(signal.SIGKILL, left)
+            ended = self.reap(child)
+            code = code if ended is None else ended
+            if time.monotonic() > until or not (left or (child is not None and code is None)):
+                break
+            if stuck:
+                time.sleep(0.0005)
+            before = {*left}
         self.spared |= {*left}
         return -signal.SIGKILL if code is None else code, len(left)
 
     def _children(self) -> list[int]:
         return [pid for pid in children_of(os.getpid()) if pid not in self.spared]
-
-
-def kill_until_gone(
-    children: Callable[[], list[int]],
-    everybody: Callable[[], list[int]],
-    rest: Callable[[], bool],
-) -> list[int]:
-    """Kill until nobody is left and `rest` is satisfied; return who could not be killed."""
-    until = time.monotonic() + PATIENCE
-    known: set[int] = set()
-    while True:
-        # Orphans become our children, so that killing these is enough, and faster than a storm of
-        # forks. Twice, since the kernel's list of children may miss one while another is reaped.
-        left = children() or children()
-        if known.issuperset(left):
-            left = left and everybody()
-        send(signal.SIGKILL, left)
-        done = rest()
-        if not left and done:
-            return []
-        if time.monotonic() > until:
-            return left
-        if known.issuperset(left):
-            time.sleep(0.0005)
-        known = {*left}
 
 
 def send(number: int, pids: list[int]) -> None:
@@ -205,12 +213,12 @@ def send(number: int, pids: list[int]) -> None:
 
 def children_of(pid: int) -> list[int]:
     """The children of a process, of all its threads."""
-    found = []
+    pids = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
-                found += [int(name) for name in file.read().split()]
-    return found
+                pids += [int(name) for name in file.read().split()]
+    return pids
 
 
 def descendants() -> list[int]:
@@ -221,11 +229,6 @@ def descendants() -> list[int]:
         below += children
         waiting += children
     return below
-
-
-def clock(pid: int) -> int:
-    """The clock of a process's CPU time."""
-    return (~pid << 3) | 2
 
 
 def unmapped(pids: list[int], files: int) -> int:

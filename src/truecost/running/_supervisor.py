@@ -1,18 +1,17 @@
 """The process that runs solvers for one slot, one after the other, and outlives none of them.
 
-Started by `slots` as a script, without truecost, so that it is small and forks fast. It reads
-requests from standard input, each a line of JSON; an answer is a line of JSON and the bytes of
-stdout and stderr, as many as the line says. Orphans of a run become its children (it is a child
-subreaper), so it finds and kills everything that a run started. It ends when its standard input
-is closed; if it is killed instead, the run's mark tells others what to kill.
+Started by `slots` as a script, without truecost, so that it is small and forks fast. Requests come
+by standard input, the first with cores and the folder for temporary files, and answers go to
+standard output, all as dictionaries that `marshal` writes. Orphans of a run become its children (it
+is a child subreaper), so it finds and kills everything that a run started. It ends when its
+standard input is closed; if it is killed instead, the mark of its runs tells others what to kill.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
-import json
+import marshal
 import os
 import select
 import signal
@@ -21,7 +20,7 @@ import time
 
 TYPE_CHECKING = False  # importing typing takes longer than a run
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
     from truecost.running import _folders as folders
     from truecost.running import _processes as processes
@@ -32,16 +31,20 @@ else:
     import _processes as processes
 
 F_SETPIPE_SZ = 1031
+# Of the name of a supervisor's folder, before its mark.
+PREFIX = "truecost-runs-"
 # Seconds between looks at a run. The first is for runs with a memory limit, which overshoot by what
 # is touched between two looks.
 OFTEN, SELDOM = 0.01, 0.05
 # Bytes of standard error that are kept.
 ERRORS = 1 << 16
+MB = 1_000_000
 
 
 def main() -> None:
     """Answer requests until there are no more."""
-    options = json.loads(sys.argv[1])
+    requests = sys.stdin.buffer
+    options = marshal.load(requests)
     if options["cores"]:
         os.sched_setaffinity(0, options["cores"])
     # Batch systems send SIGTERM first: then there is time to tidy up.
@@ -50,82 +53,69 @@ def main() -> None:
     try:
         os.stat(f"/proc/self/task/{os.getpid()}/children")  # a kernel may lack it
         processes.kill_marked()
-        folders.sweep(options["temporary"])
-        slot = Slot(folders.make_base(options["temporary"]))
+        sweep(options["temporary"])
+        slot = Slot(options["temporary"])
     except OSError as error:
         answer({"problem": f"{error.filename}: {error.strerror}"})
         return
     try:
-        answer({"folder": slot.base, "mark": slot.mark})
-        waiting = b""
+        answer({"folder": slot.base})
         while True:
-            while b"\n" not in waiting:
-                part = os.read(0, 1 << 20)
-                if not part:
-                    return
-                waiting += part
-            line, _, waiting = waiting.partition(b"\n")
-            answer(*slot.run(json.loads(line)))
-    except BrokenPipeError:
+            answer(slot.run(marshal.load(requests)))
+    except (EOFError, BrokenPipeError):
         pass
     finally:
         slot.close()
 
 
-def answer(header: dict[str, Any], *contents: bytes) -> None:
+def sweep(parent: str) -> None:
+    """Remove the folders of supervisors that were killed."""
+    for name in os.listdir(parent):
+        path, mark = f"{parent}/{name}", name.removeprefix(PREFIX)
+        with contextlib.suppress(OSError):
+            if name != mark and os.lstat(path).st_uid == os.getuid() and processes.is_dead(mark):
+                folders.remove(path)
+
+
+def answer(content: dict[str, Any]) -> None:
     """Write an answer."""
-    header["sizes"] = [len(content) for content in contents]
-    data = memoryview(json.dumps(header).encode() + b"\n" + b"".join(contents))
+    data = memoryview(marshal.dumps(content))
     while data:
         data = data[os.write(1, data) :]
 
 
 class Captured:
-    """The beginning and the end of an output, `most` bytes at most."""
+    """The beginning and the end of an output, `most` bytes at most, of `size` in all."""
 
     def __init__(self, most: int) -> None:
-        self.half = most // 2
-        self.head, self.tail, self.size = bytearray(), bytearray(), 0
+        self.half, self.kept, self.size = most // 2, bytearray(), 0
 
-    def read(self, handle: int) -> bool:
-        """Read what is there; whether more may come."""
+    def read(self, handle: int) -> int:
+        """Read what is there, 0 bytes at its end; -1 if there is nothing yet."""
         try:
             part = os.read(handle, 1 << 20)
         except BlockingIOError:
-            return True
+            return -1
         self.size += len(part)
-        fits = self.half - len(self.head)
-        self.head += part[: max(fits, 0)]
-        self.tail += part[max(fits, 0) :]
-        if len(self.tail) > 2 * self.half + (1 << 20):
-            del self.tail[: len(self.tail) - self.half]
-        return bool(part)
+        self.kept += part
+        if len(self.kept) > 4 * self.half + (1 << 20):
+            self.cut()
+        return len(part)
 
-    def drain(self, handle: int) -> None:
-        """Read the rest, from writers that are all dead."""
-        before = -1
-        while self.size != before:
-            before = self.size
-            self.read(handle)
-
-    @property
-    def dropped(self) -> int:
-        """How many bytes of the middle were dropped."""
-        return self.size - len(self.head) - min(len(self.tail), self.half)
-
-    def content(self) -> bytes:
-        """The bytes that are kept."""
-        return bytes(self.head + self.tail[max(0, len(self.tail) - self.half) :])
+    def cut(self) -> None:
+        """Drop the middle."""
+        if len(self.kept) > 2 * self.half:
+            del self.kept[self.half : len(self.kept) - self.half]
 
 
 class Slot:
     """Where runs are made: their processes, and the folder that their scratch folders are in."""
 
-    def __init__(self, base: str) -> None:
-        self.base = base
-        self.mark = processes.mark_of(os.getpid())
-        self.tree = processes.Tree()
-        self.in_memory = folders.is_in_memory(base)
+    def __init__(self, parent: str) -> None:
+        self.mark, self.tree = processes.own_mark(), processes.Tree()
+        self.base = f"{parent}/{PREFIX}{self.mark}"
+        os.mkdir(self.base, 0o700)
+        self.in_memory = folders.is_in_memory(self.base)
         # The size of the run's files in memory, and when to look again.
         self.files, self.look_again = 0, 0.0
         self.loaded: dict[tuple[str, ...], Loaded] = {}
@@ -136,7 +126,7 @@ class Slot:
         self.tree.kill()
         folders.remove(self.base)
 
-    def run(self, request: dict[str, Any]) -> tuple[Any, ...]:
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make a run: start it, watch it, and see it dead."""
         scratch = f"{self.base}/run"
         opened: list[int] = []
@@ -144,22 +134,20 @@ class Slot:
             os.mkdir(scratch, 0o700)
             mine = {"TMPDIR": scratch, processes.MARK: self.mark}
             request["environment"] = {**os.environ, **request["environment"], **mine}
-            request["arguments"] = [
-                argument.replace(request["scratch"], scratch) for argument in request["arguments"]
-            ]
             home = request["folder"]
             if request["own_folder"]:
                 request["folder"] = f"{scratch}/work"
                 os.mkdir(request["folder"])
-            capture: dict[int, Captured] = {}
+            captured: dict[int, Captured] = {}
             ends = []
-            for most in (request["output"], min(request["output"], ERRORS)):
+            most = int(request["limits"]["output"] * MB)
+            for kept in (most, min(most, ERRORS)):
                 reading, end = os.pipe()
                 opened += [reading, end]
                 os.set_blocking(reading, False)
                 with contextlib.suppress(OSError):
                     fcntl.fcntl(reading, F_SETPIPE_SZ, 1 << 20)
-                capture[reading] = Captured(most)
+                captured[reading] = Captured(kept)
                 ends.append(end)
             failed, failing = os.pipe()
             opened += [failed, failing]
@@ -169,20 +157,20 @@ class Slot:
             if child is None:
                 child = os.fork()
             if child == 0:
-                start(request, ends, failing)
+                words, folder = request["arguments"], request["folder"]
+                processes.become(words, folder, request["environment"], ends, failing)
             for end in (*ends, failing):
                 os.close(end)
                 opened.remove(end)
             number = os.read(failed, 16)
             if number:
                 os.waitpid(child, 0)
-                return ({"problem": os.strerror(int(number)), "errno": int(number)},)
-            usage, *contents = self._watch(request, child, started, capture)
-            return {"usage": usage}, *contents
+                return {"problem": os.strerror(int(number)), "errno": int(number)}
+            return self._watch(request, child, started, captured)
         except OSError as error:
             # No room for the run's folder, for instance.
             self.tree.kill()
-            return ({"problem": f"{error.filename or self.base}: {error.strerror}"},)
+            return {"problem": f"{error.filename or self.base}: {error.strerror}"}
         finally:
             for handle in opened:
                 os.close(handle)
@@ -224,35 +212,35 @@ class Slot:
         return cpu, memory, pids
 
     def _watch(
-        self, request: dict[str, Any], child: int, started: float, capture: dict[int, Captured]
-    ) -> tuple[Any, ...]:
+        self, request: dict[str, Any], child: int, started: float, captured: dict[int, Captured]
+    ) -> dict[str, Any]:
         """Wait for the end of the run, or for a limit that it passes."""
         tree = self.tree
         self.files, self.look_again = 0, 0.0
-        limits = {name: request[name] for name in ("cpu", "wall", "memory")}
-        limited = limits["memory"] is not None
+        grace, units = request["limits"]["grace"], {"cpu": 1, "wall": 1, "memory": MB}
+        limits = {
+            name: request["limits"][name] * unit
+            for name, unit in units.items()
+            if request["limits"][name] is not None
+        }
+        limited = "memory" in limits
         # So many CPU seconds may pass in a second.
         cores = len(os.sched_getaffinity(0))
         poll = select.poll()
-        for reading in capture:
+        for reading in captured:
             poll.register(reading, select.POLLIN)
-        poll.register(0, select.POLLIN | select.POLLRDHUP)
+        poll.register(0, select.POLLRDHUP)
         ended = os.pidfd_open(child)
         try:
             poll.register(ended, select.POLLIN)
-            peak, stopping = 0, 0.0
+            peak, stopping, step = 0, 0.0, 0.002
             exceeded: str | None = None
-            code: int | None = None
-            step = 0.002
             look = started + step
             while True:
-                for handle, event in poll.poll(max(0.0, look - time.monotonic()) * 1000):
-                    if handle in capture:
-                        if not capture[handle].read(handle):
-                            poll.unregister(handle)
-                    elif handle == 0 and event & (
-                        select.POLLHUP | select.POLLRDHUP | select.POLLERR
-                    ):
+                for handle, _ in poll.poll(max(0.0, look - time.monotonic()) * 1000):
+                    if handle in captured and captured[handle].read(handle) == 0:
+                        poll.unregister(handle)
+                    if handle == 0:
                         # Whoever asked for the run is gone.
                         self.close()
                         os._exit(0)
@@ -265,12 +253,12 @@ class Slot:
                 cpu, memory, pids = self._used(limited)
                 peak = max(peak, memory)
                 used = {"cpu": cpu, "wall": now - started, "memory": memory}
-                left = {name: limit - used[name] for name, limit in limits.items() if limit}
+                left = {name: limit - used[name] for name, limit in limits.items()}
                 if exceeded is None:
                     exceeded = next((name for name in left if left[name] < 0), None)
                     if exceeded is not None:
-                        stopping = now + request["grace"]
-                        if request["grace"]:
+                        stopping = now + grace
+                        if grace:
                             processes.send(signal.SIGTERM, pids)
                 if exceeded is not None and now >= stopping:
                     break
@@ -284,43 +272,25 @@ class Slot:
         cpu, memory, _ = self._used(limited)
         code, unkillable = tree.kill(child, code)
         cpu = max(cpu, tree.measure()[0])
-        for reading, captured in capture.items():
-            captured.drain(reading)
-        if exceeded is None and limits["cpu"] is not None and cpu > limits["cpu"]:
+        for reading, output in captured.items():
+            # Its writers are all dead.
+            while output.read(reading) > 0:
+                pass
+            output.cut()
+        if exceeded is None and cpu > limits.get("cpu", cpu):
             exceeded = "cpu"
-        usage = {
+        stdout, stderr = captured.values()
+        return {
             "exceeded": exceeded,
             "exit_code": code,
             "cpu": cpu,
             "wall": wall,
             "memory": max(peak, memory),
-            # Of standard output, which has the answer.
-            "dropped": next(iter(capture.values())).dropped,
+            "stdout": bytes(stdout.kept),
+            "stderr": bytes(stderr.kept),
+            "dropped": stdout.size - len(stdout.kept),
             "unkillable": unkillable,
         }
-        return (usage, *(captured.content() for captured in capture.values()))
-
-
-def start(request: dict[str, Any], ends: list[int], failing: int) -> NoReturn:
-    """Become the target; what fails on the way is written to `failing`, which closes itself if
-    nothing does.
-    """
-    try:
-        processes.die_with_parent()
-        os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(ends[0], 1)
-        os.dup2(ends[1], 2)
-        processes.behave()
-        os.chdir(request["folder"])
-        arguments = request["arguments"]
-        os.execvpe(arguments[0], arguments, request["environment"])  # noqa: S606 - without a shell
-    except OSError as error:
-        os.write(failing, str(error.errno).encode())
-    except BaseException:
-        os.write(failing, str(errno.EINVAL).encode())
-    finally:
-        os._exit(127)
 
 
 if __name__ == "__main__":

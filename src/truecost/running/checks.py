@@ -3,27 +3,17 @@
 import re
 from collections.abc import Collection
 from pathlib import Path
+from string import Formatter
 
 from truecost.errors import InputError
 from truecost.running.metric import Metric
-from truecost.running.tables import AnswerFormat, Limits, Target, cause_of, placeholders
-from truecost.running.targets import kind_of
-from truecost.space.arguments import STYLES
+from truecost.running.tables import AnswerFormat, Limits, Target, cause_of
 
 # Stands in a scenario written from a log that does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"
 # What a command may ask for beside the extra columns of instances.
-PLACEHOLDERS = (
-    "arguments",
-    "cutoff",
-    "instance",
-    "output",
-    "program",
-    "python",
-    "scenario",
-    "scratch",
-    "seed",
-)
+RUN = {"arguments", "cutoff", "instance", "seed"}
+PLACEHOLDERS = RUN | {"output", "program", "python", "scenario", "scratch"}
 
 
 def complete_limits(limits: Limits) -> Limits:
@@ -50,9 +40,8 @@ def complete_metric(metric: Metric, limits: Limits) -> Metric:
             raise InputError(
                 "metric.clock is 'cpu', but there is no limits.cpu. Add it, or set clock = 'wall'."
             )
-        longest = {"cpu": limits.cpu, "wall": limits.wall, "reported": limits.cutoff}[metric.clock]
-        usual = limits.wall if metric.clock == "wall" else limits.cutoff
-        if metric.cutoff is not None and metric.cutoff > (longest or 0):
+        longest = metric.longest(limits.model_dump()) or 0.0
+        if metric.cutoff is not None and metric.cutoff > longest:
             raise InputError(
                 f"metric.cutoff is {metric.cutoff:g}, but runs are stopped after {longest:g} s. "
                 f"Give at most {longest:g}."
@@ -60,6 +49,7 @@ def complete_metric(metric: Metric, limits: Limits) -> Metric:
         for key in ("low", "high", "failed"):
             if getattr(metric, key) is not None:
                 raise InputError(f"metric.{key} follows from kind = 'par'. Remove it.")
+        usual = limits.wall if metric.clock == "wall" else limits.cutoff
         return metric.model_copy(update={"cutoff": metric.cutoff or usual})
     low, high = metric.range()
     if not low < high:
@@ -81,10 +71,8 @@ def check_answer(answer: AnswerFormat, metric: Metric, target: Target) -> None:
     """Refuse patterns that cannot be used, and a metric that nothing can ever fill."""
     for key in ("solved", "unsolved", "time", "value"):
         pattern = getattr(answer, key)
-        if pattern is None:
-            continue
         try:
-            groups = re.compile(pattern, re.MULTILINE).groups
+            groups = re.compile("()" if pattern is None else pattern, re.MULTILINE).groups
         except (re.error, RecursionError, OverflowError) as error:
             raise InputError(
                 f"answer.{key} is not a regular expression: {cause_of(error)}."
@@ -93,17 +81,11 @@ def check_answer(answer: AnswerFormat, metric: Metric, target: Target) -> None:
             raise InputError(
                 f"answer.{key} has {groups} groups (…). Put exactly one around the number."
             )
-    if target.kind != "command":
-        return
-    if not metric.timed and answer.value is None:
+    needed = metric.reported
+    if target.kind == "command" and needed and getattr(answer, needed) is None:
         raise InputError(
-            f"answer.value is missing. Add a regular expression for the {metric.kind} that the "
-            "metric needs, for example value = 'cost = (\\S+)' under [answer]."
-        )
-    if metric.timed and metric.clock == "reported" and answer.time is None:
-        raise InputError(
-            "answer.time is missing. Add a regular expression for the time that metric.clock = "
-            "'reported' needs under [answer]."
+            f"answer.{needed} is missing. Add a regular expression for the number that the metric "
+            f"needs, for example {needed} = '{needed}: (\\S+)' under [answer]."
         )
 
 
@@ -126,62 +108,50 @@ def check_target(target: Target, folder: Path, columns: Collection[str]) -> None
             raise InputError(f"target.{key}: there is no file {path!r:.80} in {folder}.")
     if target.style is not None and target.builder is not None:
         raise InputError("target has style and builder. Remove one of the two.")
-    if target.style is not None and target.style not in STYLES and "{value}" not in target.style:
-        known = ", ".join(map(repr, STYLES))
-        raise InputError(
-            f"target.style is {target.style!r:.60}. Use {known} or a template with {{name}} and "
-            "{value}, such as '-P:{name}={value}'."
-        )
     for name, text in target.environment.items():
         if not name or "=" in name or "\0" in name + text:
             raise InputError(
                 f"target.environment: {name!r:.60} cannot be set. Names have no '=', and nothing "
                 "has NUL characters."
             )
-    _check_words(target, columns)
-
-
-def _check_words(target: Target, columns: Collection[str]) -> None:
-    """Refuse placeholders that cannot be filled in."""
-    if taken := sorted(set(columns) & set(PLACEHOLDERS)):
+    if taken := sorted(PLACEHOLDERS.intersection(columns)):
         raise InputError(
             f"instances.file has a column {taken[0]!r}, which is the name of a placeholder. Rename "
             "it."
         )
-    own = kind_of(target.kind).placeholders
     everywhere = {"python", "scenario"} | ({"program"} if target.program is not None else set())
-    allowed = {
-        "command": everywhere | {"scratch"} | own,
-        "check": everywhere | {*columns, "instance", "seed", "output", "scratch"},
-        "version": everywhere,
-    }
-    if "instance" in own:
-        allowed["command"] |= {*columns}
-    for key, names in allowed.items():
-        for word in () if key in target.functions() else getattr(target, key) or ():
-            _check_word(f"target.{key}", word, names)
+    run = RUN.union(columns) if target.kind == "command" else set[str]()
+    check = {*columns, "instance", "seed", "output", "scratch"}
+    _check_words("command", target.command, everywhere | run | {"scratch"})
+    _check_words("version", target.version, everywhere)
+    if not isinstance(target.check, str):
+        _check_words("check", target.check, everywhere | check)
     for name in ("{instance}", "{arguments}"):
-        if own and not any(name in word for word in target.command or ()):
+        if run and not any(name in word for word in target.command or ()):
             raise InputError(f"target.command has no {name!r}. Add it.")
 
 
-def _check_word(key: str, word: str, names: set[str]) -> None:
-    if "\0" in word:
-        raise InputError(f"{key} has a NUL character. Remove it.")
-    if lone := re.search(r"[{}].{0,20}", re.sub(r"\{\{|\}\}|\{\w+\}", "", word)):
-        raise InputError(
-            f"{key} has a lone {lone[0][0]!r} in {word!r:.80}. Placeholders are written {{seed}}, "
-            "braces {{ and }}."
-        )
-    if unknown := [name for name in placeholders(word) if name not in names]:
-        known = ", ".join("{" + name + "}" for name in sorted(names))
-        raise InputError(
-            f"{key} has an unknown placeholder {{{unknown[0]}}}. Use {known}; a brace is written "
-            "{{."
-        )
-    for several in ("{arguments}", "{program}"):
-        if several in word and word != several:
+def _check_words(key: str, words: Collection[str] | None, names: set[str]) -> None:
+    """Refuse placeholders that cannot be filled in."""
+    for word in words or ():
+        if "\0" in word:
+            raise InputError(f"target.{key} has a NUL character. Remove it.")
+        try:
+            fields = [tuple(field) for _, *field in Formatter().parse(word)]
+        except ValueError as error:
             raise InputError(
-                f"{key}: {several} is several words. Write it as a word of its own, not as "
-                f"{word!r:.80}."
-            )
+                f"target.{key} has a lone brace in {word!r:.80}. Placeholders are written "
+                "{seed}, braces {{ and }}."
+            ) from error
+        for name, *rest in fields:
+            if name is not None and not (name in names and name.isidentifier() and not any(rest)):
+                listed = ", ".join("{" + name + "}" for name in sorted(names))
+                raise InputError(
+                    f"target.{key} has an unknown placeholder {{{name}}}. Use {listed}; a brace is "
+                    "written {{."
+                )
+            if name in ("arguments", "program") and word != f"{{{name}}}":
+                raise InputError(
+                    f"target.{key}: {{{name}}} is several words. Write it as a word of its own, "
+                    f"not as {word!r:.80}."
+                )

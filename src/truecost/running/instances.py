@@ -9,11 +9,12 @@ from pathlib import Path
 
 from truecost.errors import InputError, prefixed
 from truecost.matrix.families import families_of
-from truecost.running.tables import InstanceTable
+from truecost.running.tables import InstanceTable, read_text
 from truecost.runs import Instance
 
 # The extra column with the family of an instance.
 FAMILY = "family"
+Row = tuple[str, dict[str, str]]
 
 
 def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
@@ -24,30 +25,60 @@ def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
             f"[instances] has {' and '.join(given) or 'no instances'}. Give exactly one of glob, "
             "files, file and names."
         )
-    rows: list[tuple[str, str, dict[str, str]]]
-    if table.glob is not None:
-        # Unlike pathlib's, it also takes absolute patterns.
-        names = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207
-        rows = [(name, str(folder / name), {}) for name in names if (folder / name).is_file()]
-        if not rows:
-            raise InputError(
-                f"instances.glob: no file in {folder} matches {table.glob!r:.80}. Correct the "
-                "pattern."
-            )
-    elif table.files is not None:
-        rows = [(name, str(folder / name), {}) for name in table.files]
-    elif table.file is not None:
-        with prefixed(f"instances.file: {folder / table.file}"):
-            rows = _table(folder / table.file)
-    else:
-        rows = [(name, name, {}) for name in table.names or ()]
-    instances = [
-        Instance(name=name, argument=argument, extras=extras, is_file=table.names is None)
-        for name, argument, extras in rows
-    ]
+    rows: list[Row] = [(name, {}) for name in table.files or table.names or ()]
+    start = folder
     with prefixed(f"instances.{given[0]}"):
+        if table.glob is not None:
+            # Unlike pathlib's, it also takes absolute patterns.
+            names = sorted(glob.glob(table.glob, root_dir=folder, recursive=True))  # noqa: PTH207
+            rows = [(name, {}) for name in names if (folder / name).is_file()]
+            if not rows:
+                raise InputError(
+                    f"no file in {folder} matches {table.glob!r:.80}. Correct the pattern."
+                )
+        elif table.file is not None:
+            start = (folder / table.file).parent
+            with prefixed(folder / table.file):
+                rows = _rows(read_text(folder / table.file))
+        instances = [
+            Instance(
+                name=name,
+                argument=name if table.names is not None else str(start / name),
+                extras=extras,
+                is_file=table.names is None,
+            )
+            for name, extras in rows
+        ]
         _check_names(instances)
     return instances if table.families is None else _with_families(instances, table, folder)
+
+
+def _rows(text: str) -> list[Row]:
+    """A csv table with a column `instance`, or a plain list, one instance a line."""
+    text = text.lstrip()
+    rows: list[Row] = []
+    if "instance" not in [column.strip() for column in text.partition("\n")[0].split(",")]:
+        rows = [(line.strip(), {}) for line in text.splitlines() if line.strip()]
+    else:
+        try:
+            table = io.StringIO(text, newline="")
+            reader = csv.DictReader(table, strict=True, skipinitialspace=True)
+            columns = [column.strip() for column in reader.fieldnames or ()]
+            if len(set(columns)) != len(columns):
+                raise InputError(f"Two columns have the same name ({', '.join(columns):.80}).")
+            reader.fieldnames = columns
+            for row in reader:
+                if None in row or None in row.values():
+                    raise InputError(
+                        f"line {reader.line_num} has not {len(columns)} columns like the first "
+                        "line."
+                    )
+                rows.append((row.pop("instance"), dict(row)))
+        except csv.Error as error:
+            raise InputError(f"This is not a csv table: {error}.") from error
+    if not rows:
+        raise InputError("There are no instances in it. Write one per line.")
+    return rows
 
 
 def _check_names(instances: Sequence[Instance]) -> None:
@@ -92,7 +123,7 @@ def listed(path: Path, folders: Sequence[Path]) -> list[Instance]:
     itself, a text with arguments for the target.
     """
     with prefixed(path):
-        names = [line.partition("#")[0].strip() for line in _text(path).splitlines()]
+        names = [line.partition("#")[0].strip() for line in read_text(path).splitlines()]
     instances = []
     for place, name in enumerate(dict.fromkeys(filter(None, names)), 1):
         files = [folder / name for folder in folders if (folder / name).is_file()]
@@ -111,43 +142,3 @@ def matching(pattern: str, folder: Path) -> list[Instance]:
         replace(instance, argument=str(Path(instance.argument).resolve()))
         for instance in read_instances(InstanceTable(glob=pattern), folder)
     ]
-
-
-def _table(path: Path) -> list[tuple[str, str, dict[str, str]]]:
-    """A csv table with a column `instance`, or a plain list, one instance a line."""
-    text = _text(path)
-    first = text.lstrip().partition("\n")[0]
-    if "instance" not in [column.strip() for column in first.split(",")]:
-        names = [line.strip() for line in text.splitlines() if line.strip()]
-        if not names:
-            raise InputError("There are no instances in it. Write one per line.")
-        return [(name, str(path.parent / name), {}) for name in names]
-    rows = []
-    try:
-        reader = csv.DictReader(
-            io.StringIO(text.lstrip(), newline=""), strict=True, skipinitialspace=True
-        )
-        columns = [column.strip() for column in reader.fieldnames or ()]
-        if len(set(columns)) != len(columns):
-            raise InputError(f"Two columns have the same name ({', '.join(columns):.80}).")
-        reader.fieldnames = columns
-        for row in reader:
-            if None in row or None in row.values():
-                raise InputError(
-                    f"line {reader.line_num} has not {len(columns)} columns like the first line."
-                )
-            name = row.pop("instance")
-            rows.append((name, str(path.parent / name), dict(row)))
-    except csv.Error as error:
-        raise InputError(f"This is not a csv table: {error}.") from error
-    if not rows:
-        raise InputError("There are no instances in it. Write one row for each.")
-    return rows
-
-
-def _text(path: Path) -> str:
-    """The content of a file."""
-    try:
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{getattr(error, 'strerror', None) or error}.") from error

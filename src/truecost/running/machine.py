@@ -101,8 +101,7 @@ def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int,
     other truecost on this machine uses them.
     """
     usable = cores()
-    most = len(usable) // size
-    if not most or (number is not None and number > most):
+    if len(usable) < (number or 1) * size:
         quota = processors_allowed()
         container = "" if quota is None else f" (a quota allows {quota:g} processors)"
         per = "one each" if size == 1 else f"limits.cores = {size} each"
@@ -112,22 +111,20 @@ def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int,
             "which disturbs their times."
         )
     with ExitStack() as stack:
-        claims: list[tuple[int, socket.socket]] = []
+        claims: dict[int, socket.socket] = {}
         for core in usable:
-            if number is not None and len(claims) == number * size:
-                break
-            if (claim := _claim(core)) is not None:
-                claims.append((core, stack.enter_context(claim)))
+            if len(claims) != (number or len(usable)) * size and (claim := _claim(core)):
+                claims[core] = stack.enter_context(claim)
         workers = len(claims) // size
-        if not workers or (number is not None and workers < number):
+        if workers < (number or 1):
             raise InputError(
                 f"Only {len(claims)} of {len(usable)} cores are free: another truecost runs "
                 "solvers on the others. Wait for it, or use --no-pin to share cores, which "
                 "disturbs the times of runs."
             )
-        for _, claim in claims[workers * size :]:
-            claim.close()
-        chosen = [core for core, _ in claims[: workers * size]]
+        chosen = [*claims][: workers * size]
+        for core in claims.keys() - chosen:
+            claims[core].close()
         yield [tuple(chosen[start : start + size]) for start in range(0, len(chosen), size)]
 
 

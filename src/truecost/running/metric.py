@@ -2,18 +2,23 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from truecost.arrays import FloatArray
+from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError
 from truecost.running.tables import Seconds, TomlTable
 from truecost.runs import Outcome, Status
 
-Clock = Literal["cpu", "wall", "reported"]
+Cost = Annotated[float, Field(allow_inf_nan=False)]
+COUNTED = {
+    "par": (Status.SOLVED, Status.TIMEOUT, Status.MEMORY),
+    "quality": (Status.SOLVED, Status.TIMEOUT),
+    "value": (Status.SOLVED,),
+}
 
 
 class Metric(TomlTable):
@@ -27,11 +32,11 @@ class Metric(TomlTable):
 
     kind: Literal["par", "quality", "value"]
     factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 10.0
-    clock: Clock = "cpu"
+    clock: Literal["cpu", "wall", "reported"] = "cpu"
     cutoff: Seconds | None = None
-    low: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    high: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    failed: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    low: Cost | None = None
+    high: Cost | None = None
+    failed: Cost | None = None
 
     @property
     def timed(self) -> bool:
@@ -43,12 +48,24 @@ class Metric(TomlTable):
         """The penalty factor of running times; None for other costs."""
         return self.factor if self.timed else None
 
+    @property
+    def reported(self) -> Literal["time", "value"] | None:
+        """The number that a solved run must report, if any."""
+        if not self.timed:
+            return "value"
+        return "time" if self.clock == "reported" else None
+
+    def longest(self, limits: Mapping[str, Any]) -> float | None:
+        """The most seconds, by its clock, that a run may take within these limits."""
+        most: float | None = limits["cutoff" if self.clock == "reported" else self.clock]
+        return most
+
     def changed(
         self, limits: Mapping[str, float | None], *, par: float | None, cutoff: float | None
     ) -> "Metric":
         """PARk with another factor or a lower cutoff, for runs made within these limits."""
         metric = self if self.timed else Metric(kind="par")
-        most = limits[{"cpu": "cpu", "wall": "wall", "reported": "cutoff"}[metric.clock]]
+        most = metric.longest(limits)
         if most is None:
             raise InputError(
                 "The runs had no CPU limit, so they have no PARk cost. Leave out --par and "
@@ -71,26 +88,24 @@ class Metric(TomlTable):
             return 0.0, self.factor * _given(self.cutoff)
         return -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
 
-    def counted(self) -> tuple[Status, ...]:
-        """The statuses of runs that say something about their configuration."""
-        return {
-            "par": (Status.SOLVED, Status.TIMEOUT, Status.MEMORY),
-            "quality": (Status.SOLVED, Status.TIMEOUT),
-            "value": (Status.SOLVED,),
-        }[self.kind]
+    def counts(self, status: Any) -> Any:
+        """Whether runs with this status say something about their configuration."""
+        return np.isin(status, COUNTED[self.kind])
 
-    def came_through(self, status: Status, value: float | None) -> bool:
-        """Whether a run has a counted status, and a value within the range where one is needed."""
+    def came_through(self, status: Any, value: Any) -> Any:
+        """Whether runs count, and have a value within the range where one is needed."""
         if self.timed:
-            return status in self.counted()
+            return self.counts(status)
         low, high = self.range()
-        return status in self.counted() and value is not None and low <= value <= high
+        numbers = np.asarray(value, np.float64)
+        return self.counts(status) & (low <= numbers) & (numbers <= high)
 
-    def cost(self, outcome: Outcome) -> float:
-        """What a run costs; NaN if it was aborted, its cap if it was censored."""
+    def charged(self, outcome: Outcome) -> tuple[float, Status]:
+        """What a run costs, NaN if it was aborted, its cap if it was censored; and its status."""
         numbers = (outcome.cpu, outcome.wall, outcome.time, outcome.value, outcome.cap)
-        arrays = (np.array([np.nan if number is None else number]) for number in numbers)
-        return float(self.costs(np.array([outcome.status], np.int8), *arrays)[0][0])
+        columns = (np.array([number], np.float64) for number in numbers)
+        costs, statuses = self.costs(np.array([outcome.status], np.int8), *columns)
+        return float(costs[0]), Status(statuses[0])
 
     def costs(
         self,
@@ -99,7 +114,7 @@ class Metric(TomlTable):
         wall: FloatArray,
         time: FloatArray,
         value: FloatArray,
-        cap: FloatArray | None = None,
+        cap: FloatArray,
     ) -> tuple[FloatArray, NDArray[np.int8]]:
         """The costs of runs, NaN for an aborted run, and their statuses under this metric's cutoff.
 
@@ -107,16 +122,16 @@ class Metric(TomlTable):
         """
         if self.timed:
             clock = {"cpu": cpu, "wall": wall, "reported": time}[self.clock]
-            cap = np.full(len(statuses), np.nan) if cap is None else cap
-            with np.errstate(invalid="ignore"):
-                late = (statuses == Status.SOLVED) & ~(clock <= _given(self.cutoff))
-                late |= (statuses == Status.CENSORED) & (cap >= _given(self.cutoff))
+            late: BoolArray = (statuses == Status.SOLVED) & ~(clock <= _given(self.cutoff))
+            late |= (statuses == Status.CENSORED) & (cap >= _given(self.cutoff))
             statuses = np.where(late, np.int8(Status.TIMEOUT), statuses)
-            known = np.where(statuses == Status.CENSORED, cap, self.range()[1])
-            costs = np.where(statuses == Status.SOLVED, clock, known)
+            failed = np.where(statuses == Status.CENSORED, cap, self.range()[1])
+            costs = np.where(statuses == Status.SOLVED, clock, failed)
         else:
-            good = np.isin(statuses, self.counted()) & ~np.isnan(value)
-            costs = np.where(good, value, _given(self.high if self.failed is None else self.failed))
+            valid = self.counts(statuses) & ~np.isnan(value)
+            costs = np.where(
+                valid, value, _given(self.high if self.failed is None else self.failed)
+            )
         return np.where(statuses == Status.ABORTED, np.nan, costs), statuses
 
 

@@ -24,8 +24,11 @@ from truecost.running.tables import (
     TomlTable,
     cause_of,
     first_problem,
+    is_file,
+    read_text,
 )
 from truecost.runs import Instance
+from truecost.space.arguments import arguments
 from truecost.space.space import Space
 
 
@@ -66,7 +69,6 @@ class Scenario:
     instances: tuple[Instance, ...]
     limits: Limits
     metric: Metric
-    families: bool = False
 
     @property
     def folder(self) -> Path:
@@ -77,21 +79,14 @@ class Scenario:
     def read(cls, path: str | os.PathLike[str]) -> "Scenario":
         """Read and check a scenario file."""
         path = Path(path)
-        try:
-            written = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}. Check the path.") from error
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path} is not UTF-8 text ({error.object[error.start :][:1]!r}). Save it as UTF-8."
-            ) from error
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"{path} is not valid TOML: {cause_of(error)}.") from error
-        try:
-            file = _File.model_validate(written)
-        except pydantic.ValidationError as error:
-            raise InputError(f"{path}: {first_problem(error, _File)}") from error
         with prefixed(path):
+            try:
+                written = tomllib.loads(read_text(path))
+                file = _File.model_validate(written)
+            except (tomllib.TOMLDecodeError, RecursionError) as error:
+                raise InputError(f"This is not valid TOML: {cause_of(error)}.") from error
+            except pydantic.ValidationError as error:
+                raise InputError(first_problem(error, _File)) from error
             return _from_file(file, path.resolve())
 
     def fingerprint(self) -> dict[str, Any]:
@@ -111,20 +106,16 @@ class Scenario:
     def _programs(self) -> dict[str, str]:
         """Hashes of the programs that the scenario names by a path."""
         # A solver that was built anew is another solver.
-        functions = self.target.functions()
-        words = [*(self.target.command or ())]
-        words += [] if "check" in functions else self.target.check or ()
-        words += [reference.rpartition(":")[0] for reference in functions.values()]
+        target = self.target
+        words = [*(target.command or ())]
+        words += () if isinstance(target.check, str) else target.check or ()
+        words += [reference.rpartition(":")[0] for reference in target.functions().values()]
         hashes = {}
         for word in words:
-            word = word.replace("{scenario}", str(self.folder))
-            path = self.folder / word
+            path = self.folder / word.replace("{scenario}", str(self.folder))
             # What stands on PATH is the system's: its version is recorded, its updates are not ours
             # to refuse.
-            local = os.sep in word or path.parent == self.folder
-            # Longer than a path can be, it is an argument, a program of its own perhaps.
-            is_path = len(word) < 4096 and not {"{", "\0"} & set(word)
-            if local and is_path and path.is_file():
+            if (os.sep in word or path.parent == self.folder) and is_file(path):
                 inside = path.is_relative_to(self.folder)
                 name = os.path.relpath(path, self.folder) if inside else str(path)
                 with path.open("rb") as file:
@@ -150,7 +141,7 @@ class Scenario:
         """What instances are sorted by: their families first, so that an unfinished journal has
         whole ones.
         """
-        family = instance.extras.get(FAMILY) if self.families else None
+        family = instance.extras.get(FAMILY)
         first = 0 if family is None else self._hash("family", family)
         return first, self.place(instance), instance.name
 
@@ -181,24 +172,21 @@ def _from_file(file: _File, path: Path) -> Scenario:
         instances=tuple(instances),
         limits=limits,
         metric=metric,
-        families=file.instances.families is not None,
     )
     columns = {column for instance in instances for column in instance.extras}
     checks.check_target(file.target, folder, columns)
+    if file.target.style is not None:
+        with prefixed("target.style"):
+            arguments(space.default(), file.target.style)
     checks.check_answer(answer, metric, file.target)
     return replace(scenario, instances=tuple(sorted(instances, key=scenario.order)))
 
 
 def _space(table: SpaceTable, folder: Path) -> tuple[Space, str]:
     """The space with the scenario's default, and the text of its file."""
-    try:
-        space = Space.read(folder / table.file)
-        text = (folder / table.file).read_text("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"space.file: {table.file}: {error.strerror or error}.") from error
-    except InputError as error:
-        # The message begins with the name of the file.
-        raise InputError(f"space.file: {error}") from error
+    with prefixed(f"space.file: {folder / table.file}"):
+        text = read_text(folder / table.file)
+        space = Space.parse(text)
     with prefixed("space.default"):
         if table.default == "middle":
             space = replace(space, chosen=dict(space.default().values))

@@ -4,9 +4,8 @@
 
 import contextlib
 import errno
-import json
+import marshal
 import os
-import secrets
 import select
 import shlex
 import subprocess
@@ -22,9 +21,6 @@ from truecost.errors import InputError, TruecostError
 from truecost.running.tables import Limits
 
 SUPERVISOR = Path(__file__).with_name("_supervisor.py")
-# Stands for the scratch folder until the supervisor has made one; no file has this name.
-SCRATCH = f"scratch-{secrets.token_hex(16)}"
-MB = 1_000_000
 CLOSED = -1
 # Seconds after the wall limit when a supervisor that does not answer counts as lost: its run may
 # have stopped it. It waits for processes that hang in the kernel first.
@@ -63,7 +59,10 @@ class Ended:
 
 
 class Slot:
-    """A place where one run at a time is executed, pinned to these cores, if any."""
+    """A place where one run at a time is executed, pinned to these cores, if any.
+
+    `folder` is the supervisor's own, gone with it; `scratch` is in it while a run lasts.
+    """
 
     def __init__(self, *, cores: Sequence[int] | None = None) -> None:
         if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
@@ -72,13 +71,12 @@ class Slot:
             )
         self.cores = None if cores is None else tuple(cores)
         self._writing = threading.Lock()
-        options = {"cores": self.cores, "temporary": tempfile.gettempdir()}
+        self.folder = Path()
         # The supervisor ends when this pipe is closed, whatever becomes of this process.
         reading, self._requests = os.pipe()
-        self.mark, self.folder = "", Path()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own script
-                [sys.executable, "-I", "-S", str(SUPERVISOR), json.dumps(options)],
+                [sys.executable, "-I", "-S", str(SUPERVISOR)],
                 stdin=reading,
                 stdout=subprocess.PIPE,
                 # Ctrl-C is for this process, not for the runs.
@@ -86,21 +84,24 @@ class Slot:
             )
         finally:
             os.close(reading)
-        hello, _ = self._answer()
+        hello = self._ask({"cores": self.cores, "temporary": tempfile.gettempdir()})
         if "problem" in hello:
             self.close()
             raise InputError(
                 f"The supervisor of runs cannot start: {hello['problem']}. It needs Linux's /proc "
                 "and, in TMPDIR, a folder with room."
             )
-        self.mark = hello["mark"]
-        # The supervisor's own, gone with it: for files that a check reads.
         self.folder = Path(hello["folder"])
 
     @property
     def pid(self) -> int:
         """The supervisor's process number."""
         return self._process.pid
+
+    @property
+    def scratch(self) -> str:
+        """Where the scratch folder of a run is."""
+        return str(self.folder / "run")
 
     def run(
         self,
@@ -120,49 +121,36 @@ class Slot:
             "environment": dict(environment or {}),
             "folder": str(folder),
             "own_folder": own_folder,
-            "scratch": SCRATCH,
-            "cpu": limits.cpu,
-            "wall": limits.wall,
-            "memory": None if limits.memory is None else int(limits.memory * MB),
-            "output": int(limits.output * MB),
-            "grace": limits.grace,
             "loaded": loaded,
+            "limits": limits.model_dump(),
         }
-        data = memoryview(json.dumps(request).encode() + b"\n")
+        within = None if limits.wall is None else limits.wall + limits.grace + OVERDUE
+        answer = self._ask(request, within)
+        if "problem" in answer:
+            problem = _cannot_start(arguments, folder, answer)
+            raise InputError(problem.replace(self.scratch, tempfile.gettempdir()))
+        return Ended(**answer)
+
+    def _ask(self, request: dict[str, Any], within: float | None = None) -> dict[str, Any]:
+        """The supervisor's answer, which must come within so many seconds."""
+        stream = self._process.stdout
+        assert stream is not None  # noqa: S101 - it was asked for
         try:
+            data = memoryview(marshal.dumps(request))
             with self._writing:
                 while data:
                     data = data[os.write(self._requests, data) :]
-        except OSError as error:
-            raise self._lost() from error
-        within = None if limits.wall is None else limits.wall + limits.grace + OVERDUE
-        header, contents = self._answer(within)
-        if "problem" in header:
-            raise InputError(_cannot_start(arguments, folder, header))
-        stdout, stderr = contents
-        return Ended(**header["usage"], stdout=stdout, stderr=stderr)
-
-    def _answer(self, within: float | None = None) -> tuple[dict[str, Any], list[bytes]]:
-        stream = self._process.stdout
-        assert stream is not None  # noqa: S101 - it was asked for
-        poll = select.poll()
-        poll.register(stream, select.POLLIN)
-        if not poll.poll(None if within is None else min(within, DAYS) * 1000):
-            self._process.kill()
-        line = stream.readline()
-        if not line.endswith(b"\n"):
-            raise self._lost()
-        header: dict[str, Any] = json.loads(line)
-        contents = [stream.read(size) for size in header["sizes"]]
-        if [len(content) for content in contents] != header["sizes"]:
-            raise self._lost()
-        return header, contents
-
-    def _lost(self) -> LostSlotError:
-        self.close()
-        return LostSlotError(
-            f"the supervisor {self._process.pid} ended (code {self._process.returncode})."
-        )
+            poll = select.poll()
+            poll.register(stream, select.POLLIN)
+            if not poll.poll(None if within is None else min(within, DAYS) * 1000):
+                self._process.kill()
+            answer: dict[str, Any] = marshal.load(stream)  # noqa: S302 - from our own script
+        except (OSError, EOFError, ValueError, TypeError) as error:
+            self.close()
+            raise LostSlotError(
+                f"the supervisor {self.pid} ended (code {self._process.returncode})."
+            ) from error
+        return answer
 
     @property
     def lost(self) -> bool:
@@ -181,12 +169,12 @@ class Slot:
         self.stop()
         if self._process.stdout is not None:
             self._process.stdout.close()
-        if self._process.wait() != 0 and self.mark:
+        if self._process.wait() != 0 and self.folder != Path():
             # Imported here, since logs are also read where Python lacks Linux's modules.
             from truecost.running._folders import remove
             from truecost.running._processes import kill_marked
 
-            kill_marked(self.mark)
+            kill_marked()
             remove(str(self.folder))
 
     def __enter__(self) -> "Slot":
@@ -196,11 +184,11 @@ class Slot:
         self.close()
 
 
-def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, Any]) -> str:
+def _cannot_start(arguments: Sequence[str], folder: Path, answer: Mapping[str, Any]) -> str:
     """Why a command did not start, and what to try."""
     program = arguments[0]
-    problem, place = header["problem"], folder / program
-    if header.get("errno") == errno.ENOENT:
+    problem, place = answer["problem"], folder / program
+    if answer.get("errno") == errno.ENOENT:
         problem = "there is no such program" if os.sep in program else "it is not on PATH"
         if not folder.is_dir():
             problem = f"there is no folder {str(folder)!r}"
@@ -208,14 +196,14 @@ def _cannot_start(arguments: Sequence[str], folder: Path, header: Mapping[str, A
             problem = f"its first line {first!r:.200} names an interpreter that is not there"
             if first.endswith("\r"):
                 problem = f"its lines end as on Windows; dos2unix {shlex.quote(str(place))}"
-    elif header.get("errno") == errno.EACCES:
+    elif answer.get("errno") == errno.EACCES:
         problem = (
             "it is a folder"
             if place.is_dir()
             else f"it is not executable; chmod +x {shlex.quote(str(place))}"
         )
     else:
-        problem = CANNOT_START.get(header.get("errno", 0), problem)
+        problem = CANNOT_START.get(answer.get("errno", 0), problem)
     return f"Cannot start {program!r:.200}: {problem}. Try by hand: {pasted(arguments, folder)}"
 
 
@@ -230,9 +218,6 @@ def pasted(
     arguments: Sequence[str], folder: Path | None, environment: Mapping[str, str] | None = None
 ) -> str:
     """A command as a line for a shell, in a folder and with an environment."""
-    words = [
-        *(["env"] if environment else []),
-        *(f"{name}={value}" for name, value in (environment or {}).items()),
-    ]
+    settings = [f"{name}={value}" for name, value in (environment or {}).items()]
     start = "" if folder is None else f"cd {shlex.quote(str(folder))} && "
-    return f"{start}{shlex.join([*words, *arguments])}".replace(SCRATCH, tempfile.gettempdir())
+    return start + shlex.join([*(["env"] if settings else []), *settings, *arguments])

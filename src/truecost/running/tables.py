@@ -1,18 +1,29 @@
-"""The tables of a scenario file, the words of its commands, and its errors in one line."""
+"""The tables of a scenario file, its errors in one line, and how files are looked at."""
 
-import contextlib
 import difflib
-import json
-import re
-import shlex
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import Field
 
+from truecost.errors import InputError
+
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Words = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+
+
+# What to add where a table is missing.
+EXAMPLES = {
+    "name": 'name = "my-solver" at the top',
+    "target": '[target] with kind = "command" and command = […]',
+    "space": '[space] with file = "params.pcs"',
+    "instances": '[instances], for example glob = "instances/*.cnf"',
+    "limits": "[limits], for example wall = 10 (seconds per run)",
+    "metric": '[metric], for example kind = "par" and factor = 10',
+}
 
 
 class TomlTable(pydantic.BaseModel):
@@ -22,7 +33,7 @@ class TomlTable(pydantic.BaseModel):
 
 
 class Target(TomlTable):
-    """How the solver is called; docs/running.md describes each key."""
+    """How the solver is called; docs/scenario.md describes each key."""
 
     kind: Literal["command", "wrapper", "irace", "python"]
     command: Words | None = None
@@ -91,70 +102,28 @@ class Limits(TomlTable):
     cores: Annotated[int, Field(ge=1)] = 1
 
 
-def placeholders(word: str) -> list[str]:
-    """The names in braces in a word of a command."""
-    return [name for name in re.findall(r"\{\{|\}\}|\{(\w*)\}", word) if name]
-
-
-def fill(word: str, values: Mapping[str, str]) -> str:
-    """Fill in the placeholders of a word of a command."""
-    # In one pass: values may contain braces.
-
-    def replacement(match: re.Match[str]) -> str:
-        text = match.group()
-        return text[0] if text in ("{{", "}}") else values.get(text[1:-1], text)
-
-    return re.sub(r"\{\{|\}\}|\{\w+\}", replacement, word)
-
-
 def first_problem(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> str:
     """The first problem of a file, with its key, in one line; misspelt keys before missing ones."""
     problem = min(
         error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden"
     )
-    place = [str(part) for part in problem["loc"]]
-    key = ".".join(place)
-    given = problem.get("input")
+    *tables, name = place = [str(part) for part in problem["loc"]]
+    key, given = ".".join(place), problem["input"]
     if problem["type"] == "extra_forbidden":
-        known = _keys(model, place[:-1])
-        near = difflib.get_close_matches(place[-1], known, 1)
-        brackets = "[{}]" if isinstance(given, dict) else "'{}'"
-        hint = (
-            f"Did you mean {brackets.format(near[0])}?"
-            if near
-            else f"Known keys: {', '.join(known)}."
-        )
-        return f"{key}: unknown {'table' if isinstance(given, dict) else 'key'}. {hint}"
+        keys = _keys(model, tables)
+        near = difflib.get_close_matches(name, keys, 1)
+        what, written = ("table", "[{}]") if isinstance(given, dict) else ("key", "'{}'")
+        hint = f"Did you mean {written.format(*near)}?" if near else f"Use {', '.join(keys)}."
+        return f"{key}: unknown {what}. {hint}"
     if problem["type"] == "missing":
-        return f"{key} is missing. {_example(place)}"
-    if problem["type"] == "tuple_type":
-        what = "words" if place[0] == "target" else "numbers" if key == "answer.exit" else "names"
-        words = [given]
-        if isinstance(given, str):
-            # An open quote in the text must not hide the problem.
-            with contextlib.suppress(ValueError):
-                words = shlex.split(given)
-        example = json.dumps(words, default=str)
-        return f"{key} must be a list of {what}. Write {example}."
+        hint = EXAMPLES.get(key, f"{name} = … under [{'.'.join(tables)}]")
+        return f"{key} is missing. Add {hint}."
     if problem["type"] == "too_short":
         return f"{key} is an empty list. Give at least one word."
-    message = problem["msg"].removeprefix("Input should be ")
-    return f"{key} must be {message}; it is {given!r:.60}."
-
-
-def _example(place: Sequence[str]) -> str:
-    """What to add where a key is missing."""
-    lines = {
-        "name": 'Add name = "my-solver" at the top.',
-        "target": 'Add [target] with kind = "command" and command = […].',
-        "space": 'Add [space] with file = "params.pcs".',
-        "instances": 'Add [instances], for example glob = "instances/*.cnf".',
-        "limits": "Add [limits], for example wall = 10 (seconds per run).",
-        "metric": 'Add [metric], for example kind = "par" and factor = 10.',
-    }
-    if len(place) > 1:
-        return f"Add {place[-1]} = … under [{'.'.join(place[:-1])}]."
-    return lines.get(place[0], "Add it.")
+    expected = problem["msg"].removeprefix("Input should be ")
+    if problem["type"] == "tuple_type":
+        expected = 'a list, for example ["a", "b"]'
+    return f"{key} must be {expected}; it is {given!r:.60}."
 
 
 def _keys(model: Any, place: Sequence[str]) -> list[str]:
@@ -169,3 +138,19 @@ def _keys(model: Any, place: Sequence[str]) -> list[str]:
 def cause_of(error: BaseException) -> str:
     """What an error says, without its full stop."""
     return str(error).rstrip(".") or type(error).__name__
+
+
+def read_text(path: Path) -> str:
+    """The content of a file."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{error.strerror or error}. Check the path.") from error
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start :][:1]
+        raise InputError(f"This is not UTF-8 text ({wrong!r}). Save it as UTF-8.") from error
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; a word that is too long for a path is none."""
+    return os.path.isfile(path)  # noqa: PTH113 - pathlib raises for long names

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from truecost.errors import InputError, did_you_mean
 from truecost.scenarios import quasigroup, sequence, tsp
 
 
@@ -27,43 +27,47 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builtin:
-    """A built-in scenario.
+    """A built-in scenario: what it consists of, and its sizes.
 
-    Attributes
-    ----------
-    files
-        What an exported folder consists of, in this package. `scenario.toml` is a template.
-    suffix
-        How instances' names end.
-    start
-        CPU seconds that the launcher needs before the solver starts, where only the solver's own
-        time is measured.
-    help
-        How to get the solver, where no package carries it.
+    `programs` are files beside the `folder`'s scenario, space and README; `suffix` ends the names
+    of instances. `start`: CPU seconds before the solver starts, where only its own time is
+    measured. `help`: how to get the solver, where no package carries it.
     """
 
     name: str
     title: str
-    solver: str
-    licence: str
-    files: tuple[str, ...]
+    folder: str
+    programs: tuple[str, ...]
     suffix: str
     sizes: Mapping[str, Size]
     start: float = 0.0
     help: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Name, title, solver, licence and sizes, for JSON."""
-        words = ("name", "title", "solver", "licence", "help")
-        sizes = {
-            name: {key: value for key, value in asdict(size).items() if key != "make"}
-            for name, size in self.sizes.items()
-        }
-        return {word: getattr(self, word) for word in words} | {"sizes": sizes}
+        """Name, title and sizes, for JSON."""
+        sizes = {name: asdict(size) for name, size in self.sizes.items()}
+        for size in sizes.values():
+            del size["make"]
+        return {"name": self.name, "title": self.title, "sizes": sizes}
+
+
+def names() -> tuple[str, ...]:
+    """The names of the built-in scenarios."""
+    return tuple(_SCENARIOS)
+
+
+def describe(name: str) -> Builtin:
+    """What is known of a scenario: its title, and sizes with instances and cutoff."""
+    if name not in _SCENARIOS:
+        raise InputError(
+            f"There is no built-in scenario {name!r:.80}.{did_you_mean(name, _SCENARIOS)} "
+            f"Choose one of {', '.join(_SCENARIOS)}."
+        )
+    return _SCENARIOS[name]
 
 
 def _tsp(cities: int, instances: int, cutoff: float) -> Size:
-    what, make = f"{cities} cities uniform in a square", partial(tsp.instance, cities)
+    what, make = f"{cities:,} cities uniform in a square", partial(tsp.instance, cities)
     return Size(instances=instances, cutoff=cutoff, what=what, kind=f"tsp-{cities}", make=make)
 
 
@@ -74,9 +78,9 @@ def _sequence(
         instances=instances,
         cutoff=cutoff,
         what=f"{leaves} leaves, weights to {largest}, m − optimum out of "
-        f"{', '.join(map(str, offsets))}",
+        f"{', '.join(map(str, offsets)).replace('-', '−')}",
         kind=f"sequence-{leaves}",
-        make=lambda rng, _name: sequence.instance(leaves, largest, offsets, rng),
+        make=partial(sequence.instance, leaves, largest, offsets),
     )
 
 
@@ -92,74 +96,62 @@ def _quasigroup(
     )
 
 
-def _files(folder: str, *programs: str) -> tuple[str, ...]:
-    return tuple(
-        f"{folder}/{name}" for name in ("scenario.toml", "README.md", "space.pcs", *programs)
-    )
-
-
 def _lkh(cities: int, small: int) -> Builtin:
     return Builtin(
         name=f"lkh-uniform-{cities}",
-        title=f"LKH on {cities} cities uniform in a square: "
+        title=f"LKH on {cities:,} cities uniform in a square: "
         "CPU time until a reference length is reached",
-        solver="LKH 3.0.12 from the package LKHpy (Python below 3.13)",
-        licence="LKH: academic and non-commercial use only; LKHpy: MIT",
-        files=_files("lkh", "launch.py"),
+        folder="lkh",
+        programs=("launch.py",),
         suffix=".tsp",
-        sizes=MappingProxyType({"small": _tsp(small, 50, 0.5), "paper": _tsp(cities, 250, 10.0)}),
+        sizes={"small": _tsp(small, 50, 0.5), "paper": _tsp(cities, 250, 10.0)},
         # Python and NumPy start before LKH does, and their time is not LKH's.
         start=1.0,
     )
 
 
-_CLASP = Builtin(
-    name="clasp-weighted-sequence",
-    title="clasp on weighted sequences: CPU time to an answer",
-    solver="clasp from the package clingo, or a clasp on PATH",
-    licence="clingo and clasp: MIT",
-    files=_files("clasp", "arguments.py", "launch.py", "check.py"),
-    suffix=".aspif",
-    sizes=MappingProxyType(
-        {
-            "small": _sequence(6, 20, (-1, 0, 2, 4, 8), 50, 0.5),
-            "large": _sequence(5, 8, (-1, 0, 2, 4, 8), 120, 0.03),
-            "paper": _sequence(10, 20, (0, 3, 5, 8, 12), 120, 25.0),
-        }
-    ),
-)
-_SATENSTEIN = Builtin(
-    name="satenstein-qcp",
-    title="SATenstein on quasigroup completion: CPU time to a model",
-    solver="SATenstein in a UBCSAT binary of your own",
-    licence="of the binary's makers; it comes with no package",
-    files=(*_files("satenstein", "arguments.py"), "kissat/check.py"),
-    suffix=".cnf",
-    sizes=MappingProxyType(
-        {
-            "small": _quasigroup(20, 168, 50, 0.5, balanced=False),
-            "paper": _quasigroup(22, 203, 500, 5.0, balanced=False),
-        }
-    ),
-    help="No package carries SATenstein. AClib 2 (https://bitbucket.org/mlindauer/aclib2) has it "
-    "as target_algorithms/sat/satenstein/ubcsat, a 32-bit program (Debian: libc6:i386). Give its "
-    "path with --target PATH or in TRUECOST_SATENSTEIN.",
-)
-_KISSAT = Builtin(
-    name="kissat-qcp",
-    title="kissat on quasigroup completion: CPU time to a model",
-    solver="kissat 4.0.4 from the package passagemath-kissat",
-    licence="kissat: MIT; passagemath-kissat: GPL 2 or later",
-    files=_files("kissat", "launch.py", "check.py"),
-    suffix=".cnf",
-    sizes=MappingProxyType(
-        {
-            "small": _quasigroup(29, 348, 50, 0.5),
-            "large": _quasigroup(25, 250, 200, 0.1),
-            "paper": _quasigroup(33, 462, 500, 5.0),
-        }
-    ),
-)
-
-_ALL = (_lkh(400, 100), _lkh(1000, 120), _CLASP, _SATENSTEIN, _KISSAT)
-SCENARIOS = MappingProxyType({builtin.name: builtin for builtin in _ALL})
+_SCENARIOS = {
+    builtin.name: builtin
+    for builtin in (
+        _lkh(400, 100),
+        _lkh(1000, 120),
+        Builtin(
+            name="clasp-weighted-sequence",
+            title="clasp on weighted sequences: CPU time to an answer",
+            folder="clasp",
+            programs=("arguments.py", "launch.py", "check.py"),
+            suffix=".aspif",
+            sizes={
+                "small": _sequence(6, 20, (-1, 0, 2, 4, 8), 50, 0.5),
+                "large": _sequence(5, 8, (-1, 0, 2, 4, 8), 120, 0.03),
+                "paper": _sequence(10, 20, (0, 3, 5, 8, 12), 120, 25.0),
+            },
+        ),
+        Builtin(
+            name="satenstein-qcp",
+            title="SATenstein on quasigroup completion: CPU time to a model",
+            folder="satenstein",
+            programs=("arguments.py", "../kissat/check.py"),
+            suffix=".cnf",
+            sizes={
+                "small": _quasigroup(20, 168, 50, 0.5, balanced=False),
+                "paper": _quasigroup(22, 203, 500, 5.0, balanced=False),
+            },
+            help="No package carries SATenstein. AClib 2 (https://bitbucket.org/mlindauer/aclib2) "
+            "has it as target_algorithms/sat/satenstein/ubcsat, a 32-bit program (Debian: "
+            "libc6:i386). Give its path with --target PATH.",
+        ),
+        Builtin(
+            name="kissat-qcp",
+            title="kissat on quasigroup completion: CPU time to a model",
+            folder="kissat",
+            programs=("launch.py", "check.py"),
+            suffix=".cnf",
+            sizes={
+                "small": _quasigroup(29, 348, 50, 0.5),
+                "large": _quasigroup(25, 250, 200, 0.1),
+                "paper": _quasigroup(33, 462, 500, 5.0),
+            },
+        ),
+    )
+}

@@ -18,7 +18,9 @@ Leaf = tuple[int, int]  # weight and cardinality
 ENCODING = Path(__file__).parent / "clasp" / "encoding.lp"
 
 
-def instance(leaves: int, largest: int, offsets: Sequence[int], rng: np.random.Generator) -> str:
+def instance(
+    leaves: int, largest: int, offsets: Sequence[int], rng: np.random.Generator, _name: str
+) -> str:
     """A random ground program for clasp: weights and cardinalities 1 … largest, m at an offset from
     the optimum.
     """

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,23 +33,11 @@ def instance(cities: int, rng: np.random.Generator, name: str) -> str:
     return "\n".join([*lines, "EOF", ""])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
-    """The best length known of an instance, and how many seeds found it."""
-
-    length: int
-    agreeing: int
-
-
 def references(
-    files: Sequence[Path],
-    store: Path,
-    *,
-    workers: int,
-    progress: Callable[[str, int, int], None] | None,
-) -> list[Reference]:
-    """The references of these instances: those in the package or in `store`; the others are
-    computed and added to `store`.
+    files: Sequence[Path], store: Path, workers: int, progress: Callable[[str, int, int], None]
+) -> list[str]:
+    """The best known length of each instance and how many seeds found it, as "length,seeds": from
+    the package or `store`; the others are computed and added to `store`.
 
     Whatever interrupts this, it goes on where it was.
     """
@@ -71,25 +58,25 @@ def references(
 
         default = arguments(Space.read(LKH / "space.pcs").default(), "-name value")
         with store.open("a") as file, ThreadPoolExecutor(workers) as pool:
-            futures = pool.map(lambda pair: compute(pair[0], default), missing)
+            computed = pool.map(lambda pair: compute(pair[0], default), missing)
             try:
-                results = zip(futures, missing, strict=True)
-                for number, (reference, (_, digest)) in enumerate(results, 1):
-                    known[digest] = reference
+                for number, (row, (_, digest)) in enumerate(zip(computed, missing, strict=True), 1):
+                    known[digest] = row
                     # A line that a crash left torn ends here, and is not read.
-                    file.write(f"\n{digest},{reference.length},{reference.agreeing}\n")
+                    file.write(f"\n{digest},{row}\n")
                     file.flush()
                     os.fsync(file.fileno())
-                    if progress is not None:
-                        progress("reference lengths", number, len(missing))
+                    progress("reference lengths", number, len(missing))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
     return [known[digest] for digest in digests]
 
 
-def compute(file: Path, default: list[str]) -> Reference:
-    """The best length of long runs of the default configuration, until several seeds agree."""
+def compute(file: Path, default: list[str]) -> str:
+    """The best length of long runs of the default configuration, until several seeds agree; and how
+    many found it.
+    """
     lengths: list[int] = []
     for seed in range(1, SEEDS + 1):
         command = (sys.executable, LKH / "launch.py", file, 0, 0, RUNS, seed, *default)
@@ -104,14 +91,9 @@ def compute(file: Path, default: list[str]) -> Reference:
         # Several seeds that agree are as good a sign of the optimum as can be had.
         if lengths.count(min(lengths)) == AGREEING:
             break
-    return Reference(length=min(lengths), agreeing=lengths.count(min(lengths)))
+    return f"{min(lengths)},{lengths.count(min(lengths))}"
 
 
-def _read(store: Path) -> dict[str, Reference]:
-    if not store.exists():
-        return {}
-    lines = re.findall(r"^([0-9a-f]{16}),(\d+),(\d+)\n", store.read_text(), re.MULTILINE)
-    return {
-        digest: Reference(length=int(length), agreeing=int(agreeing))
-        for digest, length, agreeing in lines
-    }
+def _read(store: Path) -> dict[str, str]:
+    text = store.read_text() if store.exists() else ""
+    return dict(re.findall(r"^([0-9a-f]{16}),(\d+,\d+)\n", text, re.MULTILINE))

@@ -5,12 +5,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from truecost.errors import Refusal
-from truecost.show.numbers import given, label, number
-from truecost.show.sections import CONDITIONS, values
-from truecost.show.verdict import mean_of, opening, unit_of, where
+from truecost.judge.assess import CONDITIONS
+from truecost.show.numbers import given, label, number, signed
+from truecost.show.words import mean_of, opening, unit_of, values, where
 
 if TYPE_CHECKING:
-    from truecost.judge.assessment import Assessment, SameInstances
+    from truecost.judge.assessment import Assessment
 
 _SPECIAL = str.maketrans(
     {
@@ -22,19 +22,18 @@ _SPECIAL = str.maketrans(
 )  # fmt: skip
 
 BASIS: Final = {
-    "test": "test instances that played no part in tuning",
-    "fixed before": "instances, with configurations fixed beforehand",
-    "list": "instances, as the best of a fixed list of {candidates} configurations",
+    "test": "{instances} that played no part in tuning",
+    "fixed before": "{instances}, with configurations fixed beforehand",
+    "list": "{instances}, as the best of a fixed list of {candidates} configurations",
 }
 RESULT: Final = {
-    "better": "The tuned configuration is better than the default on average",
-    "probably better": "The tuned configuration is probably better than the default on average",
     "undecided": "The tuned configuration and the default cannot be told apart on average",
-    "probably worse": "The tuned configuration is probably worse than the default on average",
-    "worse": "The tuned configuration is worse than the default on average",
     "no relevant difference": "The tuned configuration and the default do not differ relevantly on "
     "average",
     "not testable": "The tuned configuration cannot be compared with the default on new instances",
+} | {
+    grade: f"The tuned configuration is {grade} than the default on average"
+    for grade in ("better", "probably better", "probably worse", "worse")
 }
 RESULT_BY_WINS: Final = {
     "better": "The tuned configuration wins more runs than the default",
@@ -53,26 +52,28 @@ def sentence(assessment: "Assessment") -> str:
     same, evidence, question = assessment.same, assessment.evidence, assessment.question
     if isinstance(evidence, Refusal):
         return escape(evidence.reason)
-    if same is None:
-        return "No default was compared with."
-    difference, unit, delta = same.difference, unit_of(assessment), given(question.delta)
+    difference, wins = assessment.statement("difference"), assessment.statement("wins")
+    if same is None or difference is None or wins is None:
+        compared = assessment.default not in (None, assessment.winner)
+        return f"{RESULT['not testable']}." if compared else "No default was compared with."
+    unit, place = unit_of(assessment), opening(where(assessment))
     observed, limits, near = map(escape, values(difference))
-    basis = BASIS[evidence.basis].format(candidates=f"{evidence.candidates:,}")
-    if same.instances == 1:
-        basis = basis.replace("instances", "instance", 1)
-    unit_count = f"{same.units:,} {'families' if same.unit == 'family' else 'seeds'}, "
-    size = f"{'' if same.unit == 'instance' else unit_count}{same.instances:,}"
-    results = RESULT_BY_WINS if question.primary == "wins" else RESULT
-    result = results.get(assessment.grade, RESULT[assessment.grade])
-    mean, place = escape(mean_of(assessment)), opening(where(assessment))
+    noun = f"{'test ' if evidence.basis == 'test' else ''}instance{'s' * (same.instances > 1)}"
+    basis = BASIS[evidence.basis].format(
+        instances=f"{same.instances:,} {noun}", candidates=f"{evidence.candidates:,}"
+    )
+    units = {"family": f"{same.units:,} families, ", "seed": f"{same.units:,} seeds, "}
+    results = RESULT | (RESULT_BY_WINS if question.primary == "wins" else {})
     lines = [
-        f"{result} (compared on {size} {basis}, {same.runs:,} paired runs).",
-        f"The difference in {mean} (tuned minus default) is {observed}{unit}.",
+        f"{results[assessment.grade]} (compared on {units.get(same.unit, '')}{basis}, "
+        f"{same.pairs:,} paired runs).",
+        f"The difference in {escape(mean_of(assessment))} (tuned minus default) is "
+        f"{observed}{unit}.",
     ]
     if isfinite(difference.lower) and isfinite(difference.upper):
         lines.append(
-            f"{place} it lies between {limits.replace(' to ', ' and ')}{unit} "
-            f"(one-sided betting confidence bounds, each with error probability {delta})."
+            f"{place} it lies between {limits.replace(' to ', ' and ')}{unit} (one-sided betting "
+            f"confidence bounds, each with error probability {given(question.delta)})."
         )
     if evidence.candidates > 1:
         lines.append(
@@ -88,12 +89,12 @@ def sentence(assessment: "Assessment") -> str:
         # Where runs cannot fail, Hall's interval extends it.
         kind = "$t$" if evidence.runs.can_fail else "$t$ and Hall"
         lines.append(f"The approximate paired {kind} interval is {near}{unit}.")
-    lines.append(f"The tuned configuration won {same.won:,} and lost {same.lost:,} of these runs.")
-    if same.wins is not None:
-        wins = escape(values(same.wins)[1])
-        lines.append(f"{place} it wins {wins} of the runs (ties count half).")
-    lines += _penalty(assessment)
-    lines.append(f"Computed with truecost {_version()}~\\cite{{truecost,liu2020performance}}.")
+    lines += [
+        f"The tuned configuration won {same.won:,} and lost {same.lost:,} of these runs.",
+        f"{place} it wins {escape(values(wins)[1])} of the runs (ties count half).",
+        *_penalty(assessment),
+        f"Computed with truecost {_version()}~\\cite{{truecost,liu2020performance}}.",
+    ]
     return "\n".join(lines)
 
 
@@ -103,11 +104,10 @@ def _penalty(assessment: "Assessment") -> list[str]:
     if runs.par is None or runs.cutoff is None:
         return []
     lines = [f"A failed run costs {given(runs.par)} times the cutoff of {given(runs.cutoff)} s."]
-    proven = None if ladder is None else ladder.better or ladder.worse
-    if ladder is not None and proven is not None:
-        side = "Better" if ladder.better is not None else "Worse"
-        low, high = (escape(given(end)) for end in proven)
-        lines.append(f"{side} is proven for penalties from {low} to {high} cutoffs.")
+    if ladder is not None and ladder.proven is not None:
+        side, *ends = ladder.proven
+        low, high = (escape(given(end)) for end in ends)
+        lines.append(f"{opening(side)} is proven for penalties from {low} to {high} cutoffs.")
     return lines
 
 
@@ -115,44 +115,49 @@ def table(assessment: "Assessment") -> str:
     """Return the comparison on the same instances as a LaTeX table (booktabs); empty without a
     default.
     """
-    same = assessment.same
+    same, difference = assessment.same, assessment.statement("difference")
     if same is None:
         return ""
-    unit = unit_of(assessment).strip()
-    head = ["", f"{escape(mean_of(assessment))}{f' ({unit})' if unit else ''}", "runs won"]
-    if same.solved_both is not None:
-        head.append("runs solved")
-    observed, limits, near = map(escape, values(same.difference))
-    empty = " &" * (len(head) - 2)
-    lines = [
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
-        r"\toprule",
-        rf"{' & '.join(head)} \\",
-        r"\midrule",
-        _row("Default", same, winner=False),
-        _row("Tuned", same, winner=True),
-        r"\midrule",
-        rf"Difference & {observed}{empty} \\",
+    solved = same.winner_solved is not None
+    unit = " (s)" if unit_of(assessment) else ""
+    head = ["", f"{escape(mean_of(assessment))}{unit}", "runs won", "runs solved"]
+    sides = (
+        ("Default", assessment.default, same.default_cost, same.lost, same.default_solved),
+        ("Tuned", assessment.winner, same.winner_cost, same.won, same.winner_solved),
+    )
+    rows = [
+        [
+            f"{role} ({escape(label(name or ''))})",
+            escape(number(cost)),
+            f"{won:,} of {same.pairs:,}",
+            f"{solved_runs or 0:,} of {same.pairs:,}",
+        ]
+        for role, name, cost, won, solved_runs in sides
     ]
-    if limits != "--":
-        lines.append(rf"Guaranteed limits & {limits}{empty} \\")
-    if near != "--":
-        lines.append(rf"Approximate interval & {near}{empty} \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _row(role: str, same: "SameInstances", *, winner: bool) -> str:
-    """Return the line of one side."""
-    if winner:
-        name, cost, won = same.winner, same.winner_cost, same.won
-        alone = same.solved_only_winner
-    else:
-        name, cost, won = same.default, same.default_cost, same.lost
-        alone = same.solved_only_default
-    cells = [f"{role} ({escape(label(name))})", escape(number(cost)), f"{won:,} of {same.runs:,}"]
-    if same.solved_both is not None:
-        cells.append(f"{same.solved_both + (alone or 0):,} of {same.runs:,}")
-    return rf"{' & '.join(cells)} \\"
+    limits = near = "–"
+    if difference is not None:
+        _, limits, near = values(difference)
+    amounts = {
+        "Difference": signed(number(same.difference)),
+        "Guaranteed limits": limits,
+        "Approximate interval": near,
+    }
+    below = [[name, escape(text), "", ""] for name, text in amounts.items() if text != "–"]
+    width = 4 if solved else 3
+    body = [rf"{' & '.join(row[:width])} \\".replace("  ", " ") for row in (head, *rows, *below)]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}",
+            r"\toprule",
+            body[0],
+            r"\midrule",
+            *body[1:3],
+            r"\midrule",
+            *body[3:],
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
 
 
 def _version() -> str:

@@ -46,10 +46,9 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
         asked = replace(asked, configuration=None, sampled=None)
     if assessment.grade != "not testable":
         judged = log.runs if log.test is None else log.test
-        known = isfinite(judged.width) or question.primary == "wins"
-        return (
-            (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",) if known else ()
-        )
+        if not isfinite(judged.width) and question.primary != "wins":
+            return ()
+        return (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",)
     # A journal knows its scenario; other tools' logs become one.
     if log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
         return ()
@@ -63,9 +62,10 @@ def _continued(log: "Log") -> str | None:
     plan = log.test_plan
     if plan is None or not log.scenario or any(one.code == "given-up" for one in log.caveats):
         return None
-    sides = [name for name in (*plan.candidates, log.default) if name is not None]
-    done = 0
-    if log.test is not None and set(sides) <= set(log.test.configurations):
+    tested_names = () if log.test is None else log.test.configurations
+    named = (*(plan.candidates or tested_names), log.default)
+    sides, done = [name for name in dict.fromkeys(named) if name is not None], 0
+    if log.test is not None and set(sides) <= set(tested_names):
         tested = log.test.select(configurations=sides)
         done = int(np.isfinite(tested.costs[:, :, 0]).all(axis=0).sum())
     if done >= len(plan.order):

@@ -20,7 +20,7 @@ def number(value: float, digits: int = 3) -> str:
     # Digits are those of the rounded number: 0.0996 with two digits is 0.10.
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     size = int(exponent)
-    if size >= digits and not isinstance(value, int):  # counts keep all their digits
+    if size >= digits:
         value = float(f"{mantissa}e{size}")
     plain = -4 < size < 10
     text = f"{value:,.{max(0, digits - 1 - size)}f}" if plain else f"{mantissa}e{size}"
@@ -60,6 +60,12 @@ def given(value: float) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """Write a share in per cent."""
     return f"{100 * share:,.{digits}f} %".replace("-", "−") if math.isfinite(share) else "–"
+
+
+def relative(change: float) -> str:
+    """Write a change or a margin in per cent: 12 %, 5 %, 2.5 %."""
+    whole = abs(change) >= 0.1 or round(1000 * change) % 10 == 0
+    return percent(change, 0 if whole else 1)
 
 
 def share_at_least(share: float) -> str:

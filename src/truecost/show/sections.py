@@ -1,28 +1,15 @@
 """What the page and `--all` show below the verdict: tables as rows of text, and plain sentences."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from truecost.errors import Refusal, counted
-from truecost.show.numbers import (
-    at_least,
-    at_most,
-    confidence,
-    given,
-    label,
-    number,
-    percent,
-    share_at_least,
-    share_at_most,
-    short,
-    signed,
-    visible,
-)
-from truecost.show.verdict import NAMES, Names, called, mean_of, opening, par, unit_of
+from truecost.show.numbers import confidence, given, label, number, percent, short, visible
+from truecost.show.words import NAMES, Names, called, mean_of, opening, par, unit_of, values
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment, Statement
@@ -41,6 +28,21 @@ class Table:
     texts: int = 1
 
 
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> Table:
+    """Return a table without the columns that say nothing in any row."""
+    rows = tuple(rows)
+    kept = [
+        place
+        for place in range(len(head))
+        if place == 0 or any(row[place] not in ("", "–") for row in rows)
+    ]
+    return Table(
+        head=tuple(head[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in rows),
+        texts=sum(place < texts for place in kept),
+    )
+
+
 def title(assessment: "Assessment") -> str:
     """Return what the report is about."""
     log, winner = assessment.log, label(assessment.winner)
@@ -52,150 +54,100 @@ def title(assessment: "Assessment") -> str:
 
 def size(log: "Log") -> str:
     """Return how large a log is, in one line."""
-    configurations, instances, runs = log.runs.shape
-    text = " × ".join(
-        (
-            counted(configurations, "configuration"),
-            counted(instances, "instance"),
-            counted(runs, "run"),
-        )
-    )
+    nouns = ("configuration", "instance", "run")
+    counts = " × ".join(map(counted, log.runs.shape, nouns))
     test = "" if log.test is None else f", {counted(len(log.test.instances), 'test instance')}"
-    return f"{visible(log.tool)}: {text}{test}"
+    return f"{visible(log.tool)}: {counts}{test}"
 
 
-def _named(assessment: "Assessment", one: "Statement", names: Names) -> str:
+QUANTITIES: Final = {
+    "mean": "{mean}, {about}",
+    "difference": "Difference in {mean}",
+    "wins": "Runs won (a tie counts half)",
+    "solved": "Runs solved, {about}",
+    "solved difference": "Difference in runs solved",
+    "median speed-up": "Median speed-up",
+    "geometric speed-up": "Geometric speed-up, shift {shift} s",
+    "margin": "{about} below the margin of {margin} % by",
+}
+
+
+def named(assessment: "Assessment", one: "Statement", names: Names = NAMES) -> str:
     """Return what a statement is about."""
-    about = names[0] if one.configuration == assessment.winner else label(one.configuration)
-    if one.configuration == assessment.default:
-        about = names[1]
-    match one.quantity:
-        case "mean":
-            return f"{mean_of(assessment, one.penalty)}, {about}"
-        case "difference":
-            return f"difference in {mean_of(assessment, one.penalty)}"
-        case "wins":
-            return "runs won (a tie counts half)"
-        case "solved":
-            return f"runs solved, {about}"
-        case "solved difference":
-            return "difference in runs solved"
-        case "median speed-up":
-            return "median speed-up"
-        case "geometric speed-up":
-            return f"geometric speed-up, shift {given(one.shift or 0)} s"
-        case "margin":
-            margin = given(100 * (assessment.question.margin_share or 0))
-            return f"{about} below the margin of {margin} % by"
-    return one.quantity
-
-
-_SHARES = ("wins", "solved", "solved difference")
-
-
-def values(one: "Statement", *, share: bool = False) -> tuple[str, str, str]:
-    """Return the observed value, the guaranteed limits and the approximate interval as text."""
-    least: Callable[[float], str] = at_least
-    most: Callable[[float], str] = at_most
-    plain: Callable[[float], str] = number
-    if share or one.quantity in _SHARES:
-        least, most, plain = share_at_least, share_at_most, percent
-    mark = signed if one.no_difference == 0 else str
-    if isfinite(one.lower) and isfinite(one.upper):
-        limits = f"{mark(least(one.lower))} to {mark(most(one.upper))}"
-    elif isfinite(one.lower):
-        limits = f"at least {mark(least(one.lower))}"
-    elif isfinite(one.upper):
-        limits = f"at most {mark(most(one.upper))}"
-    else:
-        limits = "–"
-    near = "–"
-    if one.approximate is not None:
-        near = f"{mark(plain(one.approximate[0]))} to {mark(plain(one.approximate[1]))}"
-    return mark(plain(one.observed)), limits, near
+    mean, shift = mean_of(assessment, one.penalty), given(one.shift or 0)
+    about = names[one.configuration != assessment.winner]
+    margin = given(100 * (assessment.question.margin_share or 0))
+    template = QUANTITIES[one.quantity]
+    return opening(template.format(mean=mean, about=about, shift=shift, margin=margin))
 
 
 def statements(assessment: "Assessment", names: Names = NAMES) -> Table:
-    """Return all statements: observed, limits, approximate interval, grade."""
+    """Return all statements; the block has the one approximate interval."""
     level = confidence(assessment.question.delta)
-    rows = []
-    for one in assessment.statements:
-        grade = "" if one.no_difference is None else one.grade
-        rows.append((opening(_named(assessment, one, names)), grade, *values(one)))
-    head = ("quantity", "grade", "observed", f"limits, {level} each", "approximate")
-    return Table(head=head, rows=tuple(rows), texts=2)
-
-
-def without_empty(table: Table) -> Table:
-    """Return a table without the columns that have nothing in any row."""
-    kept = [
-        place
-        for place in range(len(table.head))
-        if place == 0 or any(row[place] not in ("", "–") for row in table.rows)
+    head = ("quantity", "grade", "observed", f"limits, {level} each")
+    rows = [
+        (
+            named(assessment, one, names),
+            "" if one.no_difference is None else one.grade,
+            *values(one)[:2],
+        )
+        for one in assessment.statements
     ]
-    return Table(
-        head=tuple(table.head[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
-        texts=sum(place < table.texts for place in kept),
-    )
+    return _table(head, rows, texts=2)
 
 
 def ladder(assessment: "Assessment") -> Table | None:
     """Return the difference at each penalty tried."""
     if assessment.ladder is None or not assessment.ladder.statements:
         return None
-    rows = []
-    for one in assessment.ladder.statements:
-        observed, limits, _ = values(one, share=one.penalty == inf)
-        rows.append((par(one.penalty), one.grade, observed, limits))
     level = confidence(assessment.question.delta)
-    return Table(
-        head=("a failed run counts", "grade", "difference", f"limits, {level} each"),
-        rows=tuple(rows),
+    return _table(
+        ("a failed run counts", "grade", "difference", f"limits, {level} each"),
+        [(par(one.penalty), one.grade, *values(one)[:2]) for one in assessment.ladder.statements],
         texts=2,
     )
 
 
-def ranking(assessment: "Assessment") -> Table:
-    """Return all configurations, the best first."""
-    tested = any(isfinite(row.test_cost) for row in assessment.ranking)
-    known = any(row.maybe_best is not None for row in assessment.ranking)
-    head = ["configuration", "training cost", "runs", "instances"]
-    head += ["test cost"] * tested + ["may be the best"] * known
-    rows = []
-    for row in assessment.ranking[:MOST_ROWS]:
-        role = {assessment.winner: " (winner)", assessment.default: " (default)"}
-        name = f"{label(row.configuration)}{role.get(row.configuration, '')}"
-        cells = [name, number(row.cost), f"{row.runs:,}", f"{row.instances:,}"]
-        cells += [number(row.test_cost)] * tested
-        cells += [{True: "yes", False: "no", None: "–"}[row.maybe_best]] * known
-        rows.append(tuple(cells))
-    return Table(head=tuple(head), rows=tuple(rows))
+def ranking(assessment: "Assessment", most: int = MOST_ROWS) -> Table:
+    """Return the best configurations, the best first."""
+    roles = {assessment.winner: " (winner)", assessment.default: " (default)"}
+    head = ("configuration", "training cost", "runs", "instances", "test cost", "may be the best")
+    rows = [
+        (
+            f"{label(row.configuration)}{roles.get(row.configuration, '')}",
+            number(row.cost),
+            f"{row.runs:,}",
+            f"{row.instances:,}",
+            number(row.test_cost),
+            {True: "yes", False: "no", None: "–"}[row.maybe_best],
+        )
+        for row in assessment.ranking[:most]
+    ]
+    return _table(head, rows)
 
 
 def best_set(assessment: "Assessment") -> str:
     """Return the sentence on the set that contains the best; empty where there is none."""
-    best = assessment.best_set
-    if best is None:
+    compared = [row.maybe_best for row in assessment.ranking if row.maybe_best is not None]
+    m, best = len(compared), sum(compared)
+    if not m:
         return ""
-    level = confidence(assessment.question.delta)
-    compared = sum(row.maybe_best is not None for row in assessment.ranking)
     # Configurations that were added after the list was fixed are not compared.
-    listed = "" if compared == len(assessment.ranking) else " on the list"
-    if len(best) == compared:
-        return f"Any of the {compared:,} configurations{listed} may be the truly best one."
-    return (
-        f"{len(best):,} of the {compared:,} configurations{listed} may be the truly best one "
-        f"({level})."
-    )
+    listed = "" if m == len(assessment.ranking) else " on the list"
+    if best == m:
+        return f"Any of the {m:,} configurations{listed} may be the truly best one."
+    level = confidence(assessment.question.delta)
+    return f"{best:,} of the {m:,} configurations{listed} may be the truly best one ({level})."
 
 
 def noise(assessment: "Assessment", names: Names = NAMES) -> str:
     """Return the sentence on where the noise comes from; empty where nothing is known."""
     if assessment.noise is None:
         return ""
-    within, across = _components(assessment)
-    if not (isfinite(within) and isfinite(across)) or within + across <= 0:
+    parts = (assessment.noise.within[0], assessment.noise.across[0])
+    within, across = (max(0.0, float(part)) for part in parts)
+    # NaN, too, is not above 0.
+    if not within + across > 0:
         return ""
     share, runs = within / (within + across), f"{called(names[0])}'s runs"
     if share < 0.5:
@@ -207,15 +159,6 @@ def noise(assessment: "Assessment", names: Names = NAMES) -> str:
         f"{percent(share)} of the variance of {runs} comes from the seed and "
         f"{percent(1 - share)} from the instance: more seeds help, too."
     )
-
-
-def _components(assessment: "Assessment") -> tuple[float, float]:
-    import numpy as np
-
-    noise_ = assessment.noise
-    assert noise_ is not None  # noqa: S101 - the caller knows
-    within, across = np.ravel(noise_.within), np.ravel(noise_.across)
-    return max(0.0, float(within[0])), max(0.0, float(across[0]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,21 +173,22 @@ class Parameters:
 
 def parameters(assessment: "Assessment") -> Parameters | None:
     """Return the parameter values of winner and default; None where they are unknown."""
-    known = assessment.log.parameters
-    mine = known.get(assessment.winner)
+    values_of = assessment.log.parameters
+    mine = values_of.get(assessment.winner)
+    theirs = values_of.get(assessment.default or "", {})
     if not mine:
         return None
-    theirs = known.get(assessment.default or "", {})
-    names = list(dict.fromkeys([*mine, *theirs]))
-    rows = [(visible(name), _value(mine.get(name)), _value(theirs.get(name))) for name in names]
-    head = ("parameter", "winner", "default") if theirs else ("parameter", "winner", "")
-    different = tuple(row for row in rows if row[1] != row[2])
-    equal = tuple(row[:2] for row in rows if row[1] == row[2])
+    rows = [
+        (visible(name), _value(mine.get(name)), _value(theirs.get(name)))
+        for name in dict.fromkeys([*mine, *theirs])
+    ]
+    different = [row for row in rows if row[1] != row[2]]
+    equal = [row[:2] for row in rows if row[1] == row[2]]
     return Parameters(
-        different=Table(head=head, rows=different, texts=1),
-        equal=Table(head=("parameter", "value"), rows=equal),
+        different=_table(("parameter", "winner", "default"), different),
+        equal=_table(("parameter", "value"), equal),
         winner=arguments(mine),
-        default=arguments(theirs) if theirs else "",
+        default=arguments(theirs),
     )
 
 
@@ -254,18 +198,18 @@ def _value(value: Any) -> str:
     return given(value) if isinstance(value, float) else visible(str(value))
 
 
-def arguments(values_: Mapping[str, Any]) -> str:
+def arguments(parameters: Mapping[str, Any]) -> str:
     """Write parameter values as arguments: --name=value."""
-    parts = []
-    for name, value in values_.items():
-        if value is None:
-            continue
-        flag = name if str(name).startswith("-") else f"--{name}"
-        parts.append(f"{flag}={value}")
-    return visible(shlex.join(parts))
+    return visible(
+        shlex.join(
+            f"{'' if name.startswith('-') else '--'}{name}={value}"
+            for name, value in parameters.items()
+            if value is not None
+        )
+    )
 
 
-ASSUMED_BASIS = {
+ASSUMED_BASIS: Final = {
     "test": "The test instances are fresh: the search never saw them, and they are a random sample "
     "of the instances that matter.",
     "fixed before": "{Winner} was fixed before these runs, and the instances are a random sample "
@@ -274,14 +218,14 @@ ASSUMED_BASIS = {
     "probability of each limit is divided by {divisors}. The instances are a random sample of "
     "those that matter.",
 }
-ASSUMED_FINALISTS = (
+ASSUMED_FINALISTS: Final = (
     "{rivals:,} configurations were tested; the error probability of each limit is divided by that."
 )
-ASSUMED_UNIT = {
+ASSUMED_UNIT: Final = {
     "family": "Families were sampled independently, and each counts equally.",
     "seed": "The statements hold for this instance only, with new seeds.",
 }
-ASSUMED_LOOKS = {
+ASSUMED_LOOKS: Final = {
     True: "The limits stay valid however often the results are looked at.",
     False: "No runs were added after looking at the results.",
 }
@@ -292,36 +236,27 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
     evidence = assessment.evidence
     if isinstance(evidence, Refusal):
         return ()
-    winner = opening(called(names[0]))
-    divisors = f"{evidence.rivals:,}"
+    divisors, runs = f"{evidence.rivals:,}", evidence.runs
     if evidence.candidates != evidence.rivals:
         divisors += f" (of a mean alone by {evidence.candidates:,})"
-    basis = ASSUMED_BASIS[evidence.basis]
-    lines = [basis.format(Winner=winner, candidates=evidence.candidates, divisors=divisors)]
+    lines = [
+        ASSUMED_BASIS[evidence.basis].format(
+            Winner=opening(called(names[0])), candidates=evidence.candidates, divisors=divisors
+        )
+    ]
     if evidence.basis == "test" and evidence.rivals > 1:
         lines.append(ASSUMED_FINALISTS.format(rivals=evidence.rivals))
-    if evidence.sampled in ASSUMED_UNIT:
-        lines.append(ASSUMED_UNIT[evidence.sampled])
-    lines.append(ASSUMED_LOOKS[evidence.watched])
-    runs = evidence.runs
+    lines += [ASSUMED_UNIT.get(evidence.sampled, ""), ASSUMED_LOOKS[evidence.watched]]
     if isfinite(runs.width):
-        unit = unit_of(assessment)
-        lines.append(f"A run costs {given(runs.low)} to {given(runs.high)}{unit}.")
+        lines.append(f"A run costs {given(runs.low)} to {given(runs.high)}{unit_of(assessment)}.")
     level = confidence(assessment.question.delta)
     lines.append(f"Each limit holds with {level} confidence, but not all of them at once.")
-    return tuple(lines)
-
-
-# Caveats on which the guarantees depend.
-CONDITIONS = ("condition", "alike", "picked")
+    return tuple(line for line in lines if line)
 
 
 def caveats(assessment: "Assessment") -> tuple[str, ...]:
     """Return what qualifies the result, one line each; the condition first."""
-    conditions = [caveat.sentence for caveat in assessment.caveats if caveat.code in CONDITIONS]
-    if assessment.condition is not None:
-        conditions.insert(0, assessment.condition)
-    lines = [visible(text) for text in (*conditions, *(one.sentence for one in assessment.caveats))]
+    lines = [visible(caveat.sentence) for caveat in assessment.caveats]
     difference = assessment.statement("difference")
     if difference is not None and difference.no_approximate:
         lines.append(difference.no_approximate)

@@ -36,26 +36,23 @@ HEADLINES: Final[dict[tuple[Criterion, str], str]] = {
     "({level}).",
 }
 
-# Where a limit is 0 itself, or infinite: no amount can be given.
+# Where a limit is 0 itself: no amount can be given.
 NO_AMOUNT: Final[dict[tuple[Criterion, str], str]] = {
     ("time", "better"): "{Where} {winner} is faster than {default} on average ({mean}, {level}).",
-    ("time", "undecided"): "Nothing can be proven about the {mean} while the range of costs is "
-    "unknown: give --low and --high.",
     ("time", "worse"): "{Where} {winner} is slower than {default} on average ({mean}, {level}).",
     ("cost", "better"): "{Where} {winner} costs less than {default} on average ({mean}, {level}).",
-    ("cost", "undecided"): "Nothing can be proven about the {mean} while the range of costs is "
-    "unknown: give --low and --high.",
     ("cost", "worse"): "{Where} {winner} costs more than {default} on average ({mean}, {level}).",
 }
-
-# Only the approximate interval is known, and it leaves both directions open.
-APPROXIMATELY_UNDECIDED: Final[dict[Criterion, str]] = {
-    "time": "{Where} {winner} may be {least} s faster or {most} s slower than {default} on average "
-    "({mean}, approximate).",
-    "cost": "{Where} {winner} may cost {least} less or {most} more than {default} on average "
-    "({mean}, approximate).",
-}
-
+# The range of costs is unknown: only the approximate interval, if any, and it leaves both
+# directions open.
+APPROXIMATELY_UNDECIDED: Final = (
+    "{Where} {winner} may cost {least} less or {most} more than {default} on average "
+    "({mean}, approximate)."
+)
+UNKNOWN_RANGE: Final = (
+    "Nothing can be proven about the {mean} while the range of costs is unknown: give --low and "
+    "--high."
+)
 NO_RELEVANT_DIFFERENCE: Final = (
     "{Where} the means of {winner} and {default} differ by at most {margin} ({mean}, {level})."
 )
@@ -70,37 +67,18 @@ UNTESTED_WAY_OUT: Final = (
     "Run {default} on the test instances, too, or both on new ones with `truecost validate`."
 )
 ALONE: Final = "{Where} {winner} costs at most {most} on average ({mean}, {level})."
-NAME_DEFAULT: Final = "To compare, name the default: --default NAME."
 ALONE_OBSERVED: Final = "On {units} {winner} costs {observed} on average ({mean})."
+NAME_DEFAULT: Final = "To compare, name the default: --default NAME."
 
-# The penalty decides: proven for some, not for the declared one.
-LADDER: Final[dict[tuple[str, str], str]] = {
-    ("better", "up to"): "Better as long as a timeout costs at most {high} cutoffs; at the "
-    "declared {declared} not proven.",
-    ("better", "between"): "Better as long as a timeout costs {low} to {high} cutoffs; at the "
-    "declared {declared} not proven.",
-    ("better", "only"): "Better if a timeout costs {high} cutoffs; at the declared {declared} not "
-    "proven.",
-    ("worse", "up to"): "Worse as long as a timeout costs at most {high} cutoffs; at the declared "
-    "{declared} not proven.",
-    ("worse", "between"): "Worse as long as a timeout costs {low} to {high} cutoffs; at the "
-    "declared {declared} not proven.",
-    ("worse", "only"): "Worse if a timeout costs {high} cutoffs; at the declared {declared} not "
-    "proven.",
-}
-MIXED: Final[dict[tuple[str, str], str]] = {
-    ("better", "up to"): "Mixed: faster, but failed more often ({failed} against {rival}). Better "
-    "only while a timeout costs at most {high} cutoffs.",
-    ("better", "between"): "Mixed: faster, but failed more often ({failed} against {rival}). "
-    "Better only while a timeout costs {low} to {high} cutoffs.",
-    ("better", "only"): "Mixed: faster, but failed more often ({failed} against {rival}). Better "
-    "only if a timeout costs {high} cutoffs.",
-    ("worse", "up to"): "Mixed: slower, but failed less often ({failed} against {rival}). Worse "
-    "only while a timeout costs at most {high} cutoffs.",
-    ("worse", "between"): "Mixed: slower, but failed less often ({failed} against {rival}). Worse "
-    "only while a timeout costs {low} to {high} cutoffs.",
-    ("worse", "only"): "Mixed: slower, but failed less often ({failed} against {rival}). Worse "
-    "only if a timeout costs {high} cutoffs.",
+# The penalty decides: proven for some ("at most 3", "2 to 5"), not for the declared one.
+LADDER: Final = (
+    "{Side} as long as a timeout costs {penalties} cutoffs; at the declared {declared} not proven."
+)
+MIXED: Final[dict[str, str]] = {
+    "better": "Mixed: faster, but failed more often{counts}. Better only while a timeout costs "
+    "{penalties} cutoffs.",
+    "worse": "Mixed: slower, but failed less often{counts}. Worse only while a timeout costs "
+    "{penalties} cutoffs.",
 }
 
 # The second sentence, on the runs won; "it" is whom the headline begins with.
@@ -108,21 +86,12 @@ WINS: Final[dict[str, str]] = {
     "better": "It won {won} of {runs}, and wins at least {least} of new runs ({level}).",
     "undecided": "It won {won} of {runs}: no difference proven.",
     "worse": "It won {won} of {runs}, and wins at most {most} of new runs ({level}).",
-    "not testable": "It won {won} of {runs}.",
 }
 
 # What training made it look like.
-TRAINING: Final[dict[str, str]] = {
-    "list": "Over-tuning made {winner} look about {error} better in training.",
-    "earlier": "Configuration {earlier}, the best earlier in the search, is proven better than "
-    "{winner}.",
-    "search": "On the {instances} that both were run on, the difference was {difference}; "
-    "tuning favours {winner} there.",
-    "tuned": "Tuning favours {winner} here: it was chosen by these runs.",
-}
-
-WHERE: Final = {
-    "instance": "on new instances",
-    "family": "on instances of new families",
-    "seed": "with new seeds",
-}
+OVER_TUNED: Final = "Over-tuning made {winner} look about {error} better in training."
+IN_TRAINING: Final = (
+    "On the {instances} that both were run on, the difference was {difference}; tuning favours "
+    "{winner} there."
+)
+TUNED_HERE: Final = "Tuning favours {winner} here: it was chosen by these runs."

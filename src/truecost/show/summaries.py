@@ -8,40 +8,38 @@ from truecost.errors import counted
 from truecost.show.numbers import duration, given, label, visible
 from truecost.show.sections import arguments, size
 from truecost.show.terminal import wrapped
-from truecost.show.verdict import block, par
+from truecost.show.verdict import block
+from truecost.show.words import par
 
 if TYPE_CHECKING:
     from truecost.campaigns.results import Configured, Gathered, Stop, Validated
     from truecost.judge.assessment import Assessment
     from truecost.matrix import Log
 
+ORIGINS: Final = {
+    True: "proposed from costs, as by a search",
+    False: "a list fixed before the first run",
+    None: "unknown; read as a list",
+}
+
 
 def log_summary(log: "Log") -> str:
     """Return what a log holds, as lines."""
-    runs = log.runs
-    lines = [size(log)]
-    rows = [("costs", _range(log))]
-    if log.default is not None:
-        rows.append(("default", label(log.default)))
-    if log.incumbent is not None:
-        rows.append(("chosen by the tool", label(log.incumbent)))
-    made = {
-        True: "proposed from costs, as by a search",
-        False: "a list fixed before the first run",
-        None: "unknown; read as a list",
+    runs, total = log.runs, int(log.runs.counts().sum())
+    failed, censored = int(runs.failed.sum()), int(runs.censored.sum())
+    missing = runs.costs.size - total
+    rows = {
+        "costs": _range(log),
+        "default": label(log.default or ""),
+        "chosen by the tool": label(log.incumbent or ""),
+        "configurations": ORIGINS[log.adaptive],
+        "families": f"{len(set(runs.families)):,}" if runs.families is not None else "",
+        "runs": f"{total:,}, {failed:,} not solved" if runs.can_fail else f"{total:,}",
+        "missing": f"{missing:,} of {runs.costs.size:,}" if missing else "",
+        "stopped early": f"{censored:,}" if censored else "",
     }
-    rows.append(("configurations", made[log.adaptive]))
-    if runs.families is not None:
-        rows.append(("families", f"{len(set(runs.families)):,}"))
-    total, failed = int((runs.counts()).sum()), int(runs.failed.sum())
-    rows.append(("runs", f"{total:,}, {failed:,} not solved" if runs.can_fail else f"{total:,}"))
-    if (missing := runs.costs.size - total) > 0:
-        rows.append(("missing", f"{missing:,} of {runs.costs.size:,}"))
-    if runs.censored.any():
-        rows.append(("stopped early", f"{int(runs.censored.sum()):,}"))
-    lines += [f"  {name:<20} {text}" for name, text in rows]
-    lines += [f"  • {visible(caveat.sentence)}" for caveat in log.caveats]
-    return "\n".join(lines)
+    lines = [size(log), *(f"  {name:<20} {text}" for name, text in rows.items() if text)]
+    return "\n".join([*lines, *(f"  • {visible(caveat.sentence)}" for caveat in log.caveats)])
 
 
 def _range(log: "Log") -> str:
@@ -61,9 +59,12 @@ def campaign_summary(gathered: "Gathered") -> str:
     )
     return (
         f"{visible(gathered.scenario)}: {design}\n"
-        f"{gathered.runs:,} of {gathered.planned:,} runs, {duration(gathered.cpu)} of CPU "
-        f"time, in {visible(str(gathered.journal))}"
+        f"{gathered.runs:,} of {gathered.planned:,} runs, {_spent(gathered)}"
     )
+
+
+def _spent(result: "Gathered | Validated | Configured") -> str:
+    return f"{duration(result.cpu)} of CPU time, in {visible(str(result.journal))}"
 
 
 STOPPED: Final = {
@@ -75,25 +76,24 @@ STOPPED: Final = {
     "budget": "The budget is spent.",
     "instances": "All instances are run.",
 }
+CONTINUED: Final = {
+    "budget": "A larger budget continues this test.",
+    "instances": "More instances continue this test: {option}.",
+}
 
 
-def _tested(assessment: "Assessment", stop: "Stop", option: str = "--instances") -> str:
+def _tested(assessment: "Assessment", stop: "Stop", option: str) -> str:
     unit = "instance" if assessment.same is None else assessment.same.unit
     done = f"{counted(stop.units, unit)} tested in {counted(stop.runs, 'run')}. {STOPPED[stop.why]}"
     if stop.decided is None:
-        more = {"instances": f" More instances continue this test: {option}.",
-                "budget": " A larger budget continues this test."}  # fmt: skip
-        return done + more.get(stop.why, "")
+        return f"{done} {CONTINUED.get(stop.why, '').format(option=option)}".rstrip()
     return done if stop.decided == stop.units else f"{done} {stop.decided} were enough."
 
 
 def validation_summary(validated: "Validated") -> str:
     """Return what `validate` did, as lines."""
-    tested = _tested(validated.assessment, validated.stop)
-    lines = [
-        f"{visible(validated.scenario)}: {tested}",
-        f"{duration(validated.cpu)} of CPU time, in {visible(str(validated.journal))}",
-    ]
+    tested = _tested(validated.assessment, validated.stop, "--instances")
+    lines = [f"{visible(validated.scenario)}: {tested}", _spent(validated)]
     if validated.left_out:
         left_out = counted(validated.left_out, "instance")
         lines.append(f"{left_out} left out: the log has them or their family, or they are copies.")
@@ -108,19 +108,16 @@ USE: Final = {
     ("winner", True): "Use the winner:",
     ("winner", False): "Use the winner; it costs less on new instances so far, which may be luck:",
     ("default", True): "Keep the default:",
-    (
-        "default",
-        False,
-    ): "Keep the default; on new instances the winner is not better by more than noise:",
-}
+    ("default", False): "Keep the default; on new instances the winner is not better by more than "
+    "noise:",
+}  # fmt: skip
 
 
 def search_summary(configured: "Configured") -> str:
     """Return what `configure` did and which configuration to use, as lines."""
     lines = [
         f"{visible(configured.scenario)}: {counted(configured.configurations, 'configuration')} "
-        f"tried in {counted(configured.runs, 'run')}, {duration(configured.cpu)} of CPU time, in "
-        f"{visible(str(configured.journal))}",
+        f"tried in {counted(configured.runs, 'run')}, {_spent(configured)}"
     ]
     if configured.reason:
         lines.append(f"Search finished: {visible(configured.reason)}.")
@@ -128,11 +125,9 @@ def search_summary(configured: "Configured") -> str:
         tested = _tested(configured.assessment, configured.stop, "validate --instances")
         lines.append(f"Test: {tested}")
     chosen = configured.recommended
-    if chosen is not None:
-        side = "default" if chosen == configured.default else "winner"
-        lines.append(USE[side, configured.assessment.grade == "better"])
-        lines.append(f"  {arguments(chosen.values)}")
-    return "\n".join(lines)
+    side = "default" if chosen == configured.default else "winner"
+    lines.append(USE[side, configured.assessment.grade == "better"])
+    return "\n".join([*lines, f"  {arguments(chosen.values)}"])
 
 
 DEMO: Final = (
@@ -145,10 +140,11 @@ def demo_text(assessments: "Mapping[str, Assessment]", *, width: int = 80) -> st
     """Return the verdicts of the demo, each in a few lines."""
     lines = wrapped(DEMO, width)
     for solver, assessment in assessments.items():
-        said = block(assessment)
-        costs = ", ".join(" ".join((name.partition(" ")[0], cost)) for name, cost in said.rows[:2])
-        lines += ["", f"{solver}, {said.title[:1].lower()}{said.title[1:]}: {costs}"]
-        for sentence in (said.answer, said.second):
+        verdict = block(assessment)
+        costs = ", ".join(f"{name.partition(' ')[0]} {cost}" for name, cost in verdict.rows[:2])
+        title = f"{verdict.title[:1].lower()}{verdict.title[1:]}"
+        lines += ["", f"{solver}, {title}: {costs}"]
+        for sentence in (verdict.answer, verdict.second):
             lines += [f"  {line}" for line in wrapped(sentence, width - 2)]
     first = next(iter(assessments.values()))
     return "\n".join([*lines, "", f"Next: truecost audit {first.log.path}"])

@@ -3,23 +3,26 @@
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from truecost.show import sections
 from truecost.show.next_steps import explained, next_steps
 from truecost.show.numbers import HELD, confidence, unbroken
-from truecost.show.verdict import NAMES, Block, Names, Tone, block, where
+from truecost.show.verdict import Block, Tone, block
+from truecost.show.words import NAMES, Names, values, where
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
 
 # Lines of a small terminal, less the one of the prompt.
-LINES = 23
-_CODES: dict[Tone | str, str] = {
+LINES: Final = 23
+_CODES: Final[dict[Tone | str, str]] = {
     "good": "1;32", "open": "1;33", "bad": "1;31", "strong": "1", "dim": "2",
 }  # fmt: skip
 # Quantities that the block does not show.
-_ALSO = ("mean", "solved difference", "median speed-up", "geometric speed-up", "margin")
+_ALSO: Final = ("mean", "solved difference", "median speed-up", "geometric speed-up", "margin")
+# How many statements and configurations there is room for.
+_STATEMENTS, _CONFIGURATIONS = 5, 10
 
 
 def screen(
@@ -36,74 +39,63 @@ def screen(
     `steps` replaces the commands that `next_steps` would print.
     """
     paint = _painter(colour)
-    said = block(assessment, names)
     lines = [paint(line, "dim") for line in wrapped(sections.size(assessment.log), width)]
-    lines += block_text(said, width=width, colour=colour).splitlines()
-    table = sections.statements(assessment, names)
-    if all:
-        lines += _everything(assessment, names, table, width, colour)
-    else:
-        lines += _also(assessment, table, colour)
+    lines += _block_lines(block(assessment, names), width, paint)
     commands = next_steps(assessment) if steps is None else steps
     after = [f"{paint('Next:', 'strong')} {explained(command)}" for command in commands]
     points = [_point(text, width) for text in sections.caveats(assessment)]
-    room = LINES - len(lines) - sum(1 + len(line) // width for line in after) - 1
-    caveats = _fitting(points, room) if not all else [line for point in points for line in point]
-    if caveats:
-        lines += ["", *caveats] if all else caveats
+    if all:
+        lines += _everything(assessment, names, width, paint)
+        caveats = [line for point in points for line in point]
+        lines += ["", *caveats] if caveats else []
+    else:
+        lines += _also(assessment, names, paint)
+        room = LINES - len(lines) - sum(1 + len(line) // width for line in after) - 1
+        lines += _fitting(points, room)
     return "\n".join([*lines, *after])
 
 
-def block_text(said: Block, *, width: int = 80, colour: bool = False) -> str:
-    """Return the verdict block alone, as compare, validate, configure and demo print it."""
-    paint = _painter(colour)
-    first, *more = wrapped(said.answer, width)
+def _block_lines(verdict: Block, width: int, paint: "Painter") -> Iterator[str]:
+    first, *more = wrapped(verdict.answer, width)
     # Where the penalty decides, the headline begins with the first word of the badge.
-    lead = said.badge if first.startswith(said.badge) else said.badge.partition(" ")[0]
+    lead = verdict.badge if first.startswith(verdict.badge) else verdict.badge.partition(" ")[0]
     if first.startswith(lead):
-        first = f"{paint(lead, said.tone)}{first[len(lead) :]}"
-    lines = [first, *more]
-    lines += wrapped(said.second, width)
-    if said.rows:
-        lines += ["", paint(said.title, "strong"), *_pairs(said.rows)]
-    for sentence in (said.margin, said.training):
-        lines += wrapped(sentence, width)
-    return "\n".join(lines)
+        first = f"{paint(lead, verdict.tone)}{first[len(lead) :]}"
+    yield from (first, *more, *wrapped(verdict.second, width))
+    if verdict.rows:
+        yield from ("", paint(verdict.title, "strong"), *_columns(verdict.rows, 2))
+    for sentence in (verdict.margin, verdict.training):
+        yield from wrapped(sentence, width)
 
 
-def _also(assessment: "Assessment", table: sections.Table, colour: bool) -> list[str]:
+def _also(assessment: "Assessment", names: Names, paint: "Painter") -> list[str]:
     """Return the statements that the block does not show, one line each."""
     rows = []
-    judged = assessment.log.test or assessment.log.runs
-    for one, row in zip(assessment.statements, table.rows, strict=True):
+    timed = (assessment.log.test or assessment.log.runs).par is not None
+    for one in assessment.statements:
         limited = isfinite(one.lower) or isfinite(one.upper)
+        # Every run of a target that reports a cost is solved, as a rule.
+        all_solved = one.quantity == "solved difference" and not timed and one.observed == 0
         about_winner = one.configuration == assessment.winner
-        if one.quantity == "solved difference" and judged.par is None and one.observed == 0:
-            continue  # every run of a target that reports a cost is solved, as a rule
-        if one.quantity in _ALSO and limited and about_winner:
-            rows.append((row[0], f"{row[2]}, limits {row[3]}"))
-    if not rows:
-        return []
+        if one.quantity in _ALSO and about_winner and limited and not all_solved:
+            observed, limits, _ = values(one)
+            rows.append((sections.named(assessment, one, names), f"{observed}, limits {limits}"))
     title = f"Also {where(assessment)} (each limit {confidence(assessment.question.delta)})"
-    return ["", _painter(colour)(title, "strong"), *_pairs(rows[:5])]
+    return ["", paint(title, "strong"), *_columns(rows[:_STATEMENTS], 2)] if rows else []
 
 
 def _everything(
-    assessment: "Assessment", names: Names, table: sections.Table, width: int, colour: bool
+    assessment: "Assessment", names: Names, width: int, paint: "Painter"
 ) -> Iterator[str]:
-    paint = _painter(colour)
-    if table.rows:
-        # The block has the one approximate interval.
-        narrow = sections.Table(
-            head=table.head[:-1], rows=tuple(row[:-1] for row in table.rows), texts=table.texts
-        )
-        shown = sections.without_empty(narrow)
-        yield from ("", paint("Statements", "strong"), *_grid(shown, width))
-    if (ladder := sections.ladder(assessment)) is not None:
-        yield from ("", paint("By penalty", "strong"), *_grid(ladder, width))
-    ranking = sections.ranking(assessment)
-    few = sections.Table(head=ranking.head, rows=ranking.rows[:10])
-    yield from ("", paint("Training", "strong"), *_grid(few, width))
+    tables = {
+        "Statements": sections.statements(assessment, names),
+        "By penalty": sections.ladder(assessment),
+        "Training": sections.ranking(assessment, _CONFIGURATIONS),
+    }
+    for title, table in tables.items():
+        if table is not None and table.rows:
+            lines = _columns([table.head, *table.rows], table.texts, width)
+            yield from ("", paint(title, "strong"), *lines)
     for sentence in (sections.best_set(assessment), sections.noise(assessment, names)):
         yield from wrapped(sentence, width)
     if assumed := sections.assumptions(assessment, names):
@@ -130,11 +122,11 @@ def _fitting(points: Sequence[list[str]], room: int) -> list[str]:
     return [*lines, "  More caveats: --all"]
 
 
-def _painter(colour: bool) -> Callable[[str, str], str]:
-    def paint(text: str, tone: str) -> str:
-        return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if colour else text
+Painter = Callable[[str, str], str]
 
-    return paint
+
+def _painter(colour: bool) -> Painter:
+    return lambda text, tone: f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if colour else text
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -149,27 +141,19 @@ def _point(text: str, width: int) -> list[str]:
     return [f"• {first}", *(f"  {line}" for line in more)]
 
 
-def _pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Return lines of a label and a value."""
-    from rich.cells import cell_len
-
-    room = max(cell_len(name) for name, _ in rows)
-    return [f"  {name}{' ' * (room - cell_len(name))}  {value}" for name, value in rows]
-
-
-def _grid(table: sections.Table, width: int) -> list[str]:
-    """Return a table in columns; the first gives way where there is not enough room."""
+def _columns(rows: Sequence[tuple[str, ...]], texts: int, width: int = 1_000) -> list[str]:
+    """Return rows in columns, numbers to the right; where there is not enough room, the first
+    column gives way.
+    """
     from rich.cells import cell_len, set_cell_size
 
-    rows = [table.head, *table.rows]
-    widths = [max(cell_len(row[place]) for row in rows) for place in range(len(table.head))]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     widths[0] = max(8, min(widths[0], width - sum(widths[1:]) - 2 * len(widths)))
     lines = []
     for row in rows:
         cells = [
-            set_cell_size(cell, room) if place < table.texts
-            else " " * (room - cell_len(cell)) + cell
+            set_cell_size(cell, room) if place < texts else " " * (room - cell_len(cell)) + cell
             for place, (cell, room) in enumerate(zip(row, widths, strict=True))
-        ]  # fmt: skip
+        ]
         lines.append(f"  {'  '.join(cells)}".rstrip())
     return lines

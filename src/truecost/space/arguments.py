@@ -10,7 +10,7 @@ import numpy as np
 from truecost.errors import InputError
 
 if TYPE_CHECKING:  # ConfigSpace takes a third of a second to load
-    from truecost.space.files import Value
+    from truecost.space.parameters import Value
     from truecost.space.space import Configuration
 
 STYLES = {
@@ -26,8 +26,7 @@ def arguments(configuration: "Configuration", style: str | Mapping[str, str]) ->
     Parameters
     ----------
     configuration
-        Its active parameters are printed in their order; reals so that they read back as the same
-        number.
+        Its values are written in their order, reals so that they read back as the same number.
     style
         "-name value", "--name value" or "--name=value"; or a template with {value} and usually
         {name}, which is split at its own blanks before names and values are put in, so that values

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from truecost.errors import InputError
+from truecost.errors import InputError, prefixed
 from truecost.space.space import Configuration, Space
 
 # How inactive parameters are written; irace's columns that are no parameters.
@@ -24,66 +24,51 @@ def read_configurations(path: str | os.PathLike[str], space: Space) -> list[Conf
     irace's table has its columns between blanks, NA for inactive parameters, and perhaps irace's
     own columns.
     """
-    path = Path(path)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(
-                f"{path}: the file is too large for a list of configurations. Shorten it to 50 MB."
-            )
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: this is not UTF-8 text. Save it as UTF-8.") from error
     configurations: dict[str, Configuration] = {}
-    for number, values in enumerate(_rows(path, text), 1):
-        known = {
-            name: value
-            for name, value in values.items()
-            if name not in BOOKKEEPING and value is not None and str(value) not in INACTIVE
-        }
-        try:
-            configuration = space.configuration(known)
-        except InputError as error:
-            raise InputError(f"{path}: configuration {number}: {error}") from error
-        if not space.allows(configuration):
-            raise InputError(
-                f"{path}: configuration {number}: this combination is forbidden. Change it."
-            )
-        configurations.setdefault(configuration.name, configuration)
-    if not configurations:
-        raise InputError(f"{path}: there are no configurations. Add at least one.")
+    with prefixed(path):
+        if Path(path).stat().st_size > MOST_BYTES:
+            raise InputError("This is too large for a list of configurations. Shorten it to 50 MB.")
+        for number, values in enumerate(_rows(Path(path).read_bytes()), 1):
+            active = {
+                name: value
+                for name, value in values.items()
+                if name not in BOOKKEEPING and value is not None and str(value) not in INACTIVE
+            }
+            with prefixed(f"configuration {number}"):
+                configuration = space.configuration(active)
+                if not space.allows(configuration):
+                    raise InputError("This combination is forbidden. Change it.")
+            configurations.setdefault(configuration.name, configuration)
+        if not configurations:
+            raise InputError("There are no configurations. Add at least one.")
     return list(configurations.values())
 
 
-def _rows(path: Path, text: str) -> list[Mapping[str, Any]]:
-    if text.lstrip()[:1] in ("[", "{"):
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: this JSON cannot be read ({error}).") from error
-        rows = list(content.values()) if isinstance(content, dict) else content
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise InputError(
-                f"{path}: this JSON is no list of objects. Write one object per configuration."
-            )
-        return rows
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if not lines:
-        return []
+def _rows(content: bytes) -> list[Mapping[str, Any]]:
     try:
+        text = content.decode("utf-8-sig")
+        if text.lstrip()[:1] in ("[", "{"):
+            data = json.loads(text)
+            rows = list(data.values()) if isinstance(data, dict) else data
+            if not all(isinstance(row, dict) for row in rows):
+                raise InputError("This is no list of objects. Write one object per configuration.")
+            return rows
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
         # A csv table has commas in its first line, irace's has blanks.
-        if "," in lines[0]:
+        if lines and "," in lines[0]:
             cells = list(csv.reader(lines, skipinitialspace=True, strict=True))
         else:
             cells = [shlex.split(line) for line in lines]
-    except (csv.Error, ValueError) as error:
-        raise InputError(f"{path}: this table cannot be read ({error}).") from error
-    names, *rows = cells
+    except (ValueError, RecursionError, csv.Error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"This cannot be read ({error}). Write csv or JSON in UTF-8.") from error
+    names, *rows = cells or [[]]
     # Tables that R prints number their lines.
     rows = [row[1:] if len(row) == len(names) + 1 else row for row in rows]
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise InputError(
-                f"{path}: line {number}: {len(row)} values for {len(names)} columns. Give one "
-                "for each."
+                f"line {number}: {len(row)} values for {len(names)} columns. Give one for each."
             )
     return [dict(zip(names, row, strict=True)) for row in rows]

@@ -15,19 +15,12 @@ from ConfigSpace.hyperparameters import IntegerHyperparameter, NumericalHyperpar
 from scipy.special import ndtr, ndtri
 
 from truecost.arrays import BoolArray, FloatArray
-from truecost.space.files import Value, plain
+from truecost.errors import InputError
+from truecost.space.parameters import Value, plain
 
 
 class Points:
-    """The coordinates of a space.
-
-    Parameters
-    ----------
-    space
-        The space that ConfigSpace built.
-    decimals
-        To how many decimals reals are rounded.
-    """
+    """The coordinates of a space, whose reals are rounded to a number of decimals."""
 
     def __init__(self, space: ConfigSpace.ConfigurationSpace, decimals: int) -> None:
         self._decimals = decimals
@@ -89,7 +82,7 @@ class Points:
 
         What is forbidden is among them: see `allowed`.
         """
-        return self.settled(self._drawn(uniforms))
+        return self._settled(self._drawn(uniforms))
 
     def around(
         self, points: FloatArray, rng: np.random.Generator, *, spread: float, keep: float
@@ -107,26 +100,30 @@ class Points:
         near = np.clip(points + drift, self._low, self._high)
         stays = rng.random(points.shape) < keep
         moved = np.where(self.categorical, np.where(stays, points, fresh), near)
-        return self.settled(np.where(np.isnan(points), fresh, moved))
+        return self._settled(np.where(np.isnan(points), fresh, moved))
 
     def allowed(self, points: FloatArray) -> BoolArray:
         """(n,): whether a point has no forbidden combination."""
         allowed = np.ones(len(points), dtype=bool)
         if self._forbidden and len(points):
             vectors = (points * self._size).T.copy()
-            for clause in self._forbidden:
-                allowed &= ~clause.is_forbidden_vector_array(vectors)
+            try:
+                for clause in self._forbidden:
+                    allowed &= ~clause.is_forbidden_vector_array(vectors)
+            except TypeError as error:
+                raise InputError(
+                    f"Forbidden values cannot be compared ({error}). Compare numbers with numbers."
+                ) from error
         return allowed
 
-    def settled(self, points: FloatArray) -> FloatArray:
+    def _settled(self, points: FloatArray) -> FloatArray:
         """Whole numbers where the parameter has no others; NaN where conditions switch it off."""
         vectors = (points * self._size).T.copy()
         for parameter, row in zip(self._parameters, vectors, strict=True):
             if isinstance(parameter, ConfigSpace.OrdinalHyperparameter):
                 row[:] = np.clip(np.rint(row), 0, len(parameter.sequence) - 1)
             elif isinstance(parameter, IntegerHyperparameter):
-                known = ~np.isnan(row)
-                row[known] = parameter.to_vector(_whole(parameter, row[known]))
+                row[:] = parameter.to_vector(parameter.to_value(np.clip(row, 0.0, 1.0)))
         # Parents come before children, and what is inactive satisfies no condition.
         for column, conditions in self._conditions:
             for condition in conditions:
@@ -167,22 +164,11 @@ def _margins(parameter: Any) -> tuple[float, float]:
         case ConfigSpace.OrdinalHyperparameter():
             margin = 0.5 / max(len(parameter.sequence) - 1, 1)
             return margin, margin
-        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=True):
-            width = math.log(high) - math.log(low)
-            below = math.log(low) - math.log(low - 0.5)
-            return below / width, (math.log(high + 0.5) - math.log(high)) / width
-        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high):
-            return 0.5 / (high - low), 0.5 / (high - low)
+        case ConfigSpace.UniformIntegerHyperparameter(lower=low, upper=high, log=log):
+            scale = math.log if log else float
+            width = scale(high) - scale(low)
+            return (
+                (scale(low) - scale(low - 0.5)) / width,
+                (scale(high + 0.5) - scale(high)) / width,
+            )
     return 0.0, 0.0
-
-
-def _whole(parameter: Any, places: FloatArray) -> Any:
-    """The whole numbers at these places of a range."""
-    if not isinstance(parameter, ConfigSpace.UniformIntegerHyperparameter):
-        return parameter.to_value(np.clip(places, 0.0, 1.0))
-    low, high = float(parameter.lower), float(parameter.upper)
-    if parameter.log:
-        numbers = np.exp(math.log(low) + places * (math.log(high) - math.log(low)))
-    else:
-        numbers = low + places * (high - low)
-    return np.clip(np.rint(numbers), low, high).astype(np.int64)

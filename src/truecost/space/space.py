@@ -1,10 +1,7 @@
 """Parameter spaces: read from a file, with a default and seeded random configurations.
 
 Three kinds of files are read, recognised by their content: PCS, old and new, also mixed; irace's
-parameters.txt with its sections [forbidden] and [global]; ConfigSpace JSON. Conditions and
-forbidden combinations of the first two are comparisons (in, %in%, =, ==, !=, <, <=, >, >=) joined
-by !, &, |, &&, || and parentheses. A comparison with an inactive parameter does not hold, nor does
-its opposite.
+parameters.txt with its sections [forbidden] and [global]; ConfigSpace JSON.
 
 irace's tables have no default: the middle of every range, on its scale, and the first of every list
 of values stand for it, or where that is forbidden, the first random configuration that is not.
@@ -16,9 +13,11 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +25,23 @@ import ConfigSpace
 import numpy as np
 from ConfigSpace.types import NotSet
 
-from truecost.errors import InputError
-from truecost.space.files import (
-    CONDITION,
+from truecost.errors import InputError, prefixed
+from truecost.space.conditions import CONDITIONS, expression, joined
+from truecost.space.files import Draft, at_line, parse_json, parse_text
+from truecost.space.parameters import (
     DECIMALS,
-    FORBIDDEN,
-    IRACE_LINE,
-    Draft,
     Parameter,
     Value,
-    at_line,
-    expression,
-    joined,
     legal_value,
-    parse_irace,
-    parse_json,
-    parse_pcs,
     plain,
-    reason,
     with_default,
 )
 from truecost.space.points import Points
 
 # A forbidden or known configuration is drawn again at most so often.
 ATTEMPTS = 10_000
+# The longest chain of parameters, each with a condition on the one before.
+DEEPEST = 10
 # Configurations drawn at once.
 BLOCK = 256
 
@@ -63,14 +55,9 @@ class Configuration:
 
     @classmethod
     def of(cls, values: Mapping[str, Value]) -> "Configuration":
-        """The configuration named after its values."""
-        return cls(name=name_of(values), values=values)
-
-
-def name_of(values: Mapping[str, Value]) -> str:
-    """Ten hexadecimal digits of a hash of the active values, whatever their order."""
-    canonical = json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:10]
+        """The configuration named after its values: a hash of them, whatever their order."""
+        canonical = json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
+        return cls(name=hashlib.sha256(canonical.encode()).hexdigest()[:10], values=values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,31 +85,22 @@ class Space:
     chosen: Mapping[str, Value] | None = None
 
     def __post_init__(self) -> None:
-        if not self.parameters or set(self.parameters) != set(self.configspace):
-            raise InputError(
-                f"{self.parameters!r:.80} are not the parameters of the space. Name each of them "
-                "once."
-            )
+        if not self.parameters:
+            raise InputError("There are no parameters. Add at least one.")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Space":
         """Read a PCS, irace or ConfigSpace JSON file; the content tells which."""
-        try:
-            return cls.parse(Path(path).read_bytes().decode("utf-8-sig"))
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path}: this is not UTF-8 text ({error.object[error.start :][:1]!r}). Save it as "
-                "UTF-8."
-            ) from error
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+        with prefixed(path):
+            try:
+                text = Path(path).read_bytes().decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise InputError(f"This is not UTF-8 text ({error}). Save it as UTF-8.") from error
+            return cls.parse(text)
 
     @classmethod
     def parse(cls, text: str) -> "Space":
         """Read the text of a file, in one of the formats that `read` reads."""
-        if "\0" in text:
-            line = text.partition("\0")[0].count("\n") + 1
-            raise InputError(f"line {line}: there is a NUL character. Save the file as plain text.")
         if re.match(r'\s*\{\s*("|\}|$)', text):
             configspace, parameters = parse_json(text)
             return cls(configspace=configspace, parameters=parameters)
@@ -131,10 +109,7 @@ class Space:
                 "ConfigSpace's YAML is not read. Save the space as JSON: "
                 "ConfigurationSpace.from_yaml('space.yaml').to_json('space.json')."
             )
-        stripped = [line.partition("#")[0].strip() for line in text.split("\n")]
-        lines = [(number, line) for number, line in enumerate(stripped, 1) if line]
-        irace = any(IRACE_LINE.match(line) for line in stripped)
-        return _assemble((parse_irace if irace else parse_pcs)(lines))
+        return _assembled(parse_text(text))
 
     @property
     def has_default(self) -> bool:
@@ -152,7 +127,7 @@ class Space:
             return self.configuration(self.chosen)
         return self._configuration(lambda parameter: plain(parameter.default_value))
 
-    def configuration(self, values: Mapping[str, Any], name: str | None = None) -> Configuration:
+    def configuration(self, values: Mapping[str, Any]) -> Configuration:
         """The configuration with these values, which may be text, as a log has them.
 
         Inactive parameters are left out.
@@ -167,10 +142,7 @@ class Space:
                 raise InputError(f"The active parameter {parameter.name!r} has no value. Add one.")
             return legal_value(parameter, values[parameter.name])
 
-        configuration = self._configuration(choose)
-        if name is None:
-            return configuration
-        return Configuration(name=name, values=configuration.values)
+        return self._configuration(choose)
 
     def configurations(self, number: int, *, seed: int) -> list[Configuration]:
         """The default and number - 1 different random configurations.
@@ -186,7 +158,7 @@ class Space:
         for start in range(1, number, BLOCK):
             places = range(start, min(start + BLOCK, number))
             # The first attempts of all at once; repetitions, which are rare, one by one.
-            draws = self._draw([(seed, place, 0) for place in places])
+            draws = self.draw([(seed, place, 0) for place in places])
             for place, draw in zip(places, draws, strict=True):
                 attempt = 1
                 while draw is None or draw.name in by_name:
@@ -195,7 +167,7 @@ class Space:
                             f"The space has too few configurations: {len(by_name)} were found in "
                             f"{ATTEMPTS:,} draws, and {number} asked for. Ask for fewer."
                         )
-                    draw = self._draw([(seed, place, attempt)])[0]
+                    draw = self.draw([(seed, place, attempt)])[0]
                     attempt += 1
                 by_name[draw.name] = draw
         return list(by_name.values())
@@ -214,18 +186,9 @@ class Space:
 
     def allows(self, configuration: Configuration) -> bool:
         """Whether no forbidden combination is among the values."""
-        try:
-            return not any(
-                clause.is_forbidden_value(dict(configuration.values))
-                for clause in self.configspace.forbidden_clauses
-            )
-        except TypeError as error:
-            raise InputError(
-                f"Forbidden values cannot be compared ({reason(error)}). Compare numbers with "
-                "numbers only."
-            ) from error
+        return bool(self.points.allowed(self.points.encode([configuration.values]))[0])
 
-    def _draw(self, seeds: list[tuple[int, ...]]) -> list[Configuration | None]:
+    def draw(self, seeds: list[tuple[int, ...]]) -> list[Configuration | None]:
         """Random configurations, one for each seed; None where it is forbidden."""
         dimensions = self.points.dimensions
         uniforms = np.array(
@@ -251,72 +214,97 @@ class Space:
         )
 
 
-def _assemble(draft: Draft) -> Space:
+def _assembled(draft: Draft) -> Space:
+    """The space of a PCS or irace file."""
     conditions = []
-    for child, texts in draft.conditions.items():
+    for child, lines in draft.conditions.items():
         parts = []
-        for number, text in texts:
+        for number, text in lines:
             with at_line(number):
                 if child not in draft.parameters:
                     raise InputError(
                         f"{child!r:.80} before '|' is no parameter of this file. Check its name."
                     )
-                parts.append(expression(text, draft.parameters, CONDITION, draft.parameters[child]))
+                parts.append(expression(text, draft.parameters, draft.parameters[child]))
         # Several lines for one parameter must all hold. The last stands for them, where a circle of
         # conditions closes.
         with at_line(number):
-            conditions.append((number, joined(CONDITION["and"], parts)))
-    space = _with_conditions(draft, conditions)
-    made = Space(
-        configspace=space,
+            conditions.append((number, joined(CONDITIONS["and"], parts)))
+    _check_depth(conditions)
+    space = Space(
+        configspace=_configspace(list(draft.parameters.values()), conditions),
         parameters=tuple(draft.parameters),
         switches=draft.switches,
         decimals=draft.decimals,
     )
-    default, clauses = made.default(), []
+    default = dict(space.default().values)
+    clauses = []
     for number, text in draft.forbidden:
         with at_line(number):
-            clauses.append(expression(text, draft.parameters, FORBIDDEN))
-            if draft.switches is None and clauses[-1].is_forbidden_value(dict(default.values)):
+            clauses.append(expression(text, draft.parameters))
+            if draft.switches is None and clauses[-1].is_forbidden_value(default):
                 raise InputError(
                     "The default configuration is forbidden. Change the default or this line."
                 )
-    if any(clause.is_forbidden_value(dict(default.values)) for clause in clauses):
-        draws = (
-            dict(draw.values)
-            for start in range(0, ATTEMPTS, BLOCK)
-            for draw in made._draw([(0, place) for place in range(start, start + BLOCK)])
-            if draw is not None
-        )
-        legal = (draw for draw in draws if not any(c.is_forbidden_value(draw) for c in clauses))
-        values = next(legal, None)
-        if values is None:
-            raise InputError(
-                f"All of {ATTEMPTS:,} random configurations are forbidden. Forbid less."
-            )
+    if any(clause.is_forbidden_value(default) for clause in clauses):
         draft.parameters |= {
-            name: with_default(draft.parameters[name], value) for name, value in values.items()
+            name: with_default(draft.parameters[name], value)
+            for name, value in _first_legal(space, clauses).items()
         }
-        return _assemble(draft)
+        return _assembled(draft)
     for (number, _), clause in zip(draft.forbidden, clauses, strict=True):
         with at_line(number):
-            space.add(clause)
-    return made
+            space.configspace.add(clause)
+    return space
 
 
-def _with_conditions(
-    draft: Draft, conditions: list[tuple[int, Any]]
+def _check_depth(conditions: Sequence[tuple[int, Any]]) -> None:
+    """Refuse long chains of conditions, for which ConfigSpace takes four times longer a link."""
+    lines = {condition.child.name: number for number, condition in conditions}
+    parents = {
+        condition.child.name: {parent.name for parent in _parents(condition)}
+        for _, condition in conditions
+    }
+    depths: dict[str, int] = {}
+    # ConfigSpace itself finds circles.
+    with suppress(CycleError):
+        for name in TopologicalSorter(parents).static_order():
+            depths[name] = 1 + max((depths[parent] for parent in parents.get(name, ())), default=0)
+            if depths[name] > DEEPEST:
+                with at_line(lines[name]):
+                    raise InputError(
+                        f"{name!r:.80} ends a chain of {depths[name]} parameters, each active by "
+                        f"the value of the one before. Use chains of at most {DEEPEST}."
+                    )
+
+
+def _parents(condition: Any) -> Sequence[Parameter]:
+    return getattr(condition, "parents", None) or [condition.parent]
+
+
+def _first_legal(space: Space, clauses: Sequence[Any]) -> Mapping[str, Value]:
+    """The values of the first random configuration that is not forbidden."""
+    for start in range(0, ATTEMPTS, BLOCK):
+        for draw in space.draw([(0, place) for place in range(start, start + BLOCK)]):
+            values = {} if draw is None else dict(draw.values)
+            if values and not any(clause.is_forbidden_value(values) for clause in clauses):
+                return values
+    raise InputError(f"All of {ATTEMPTS:,} random configurations are forbidden. Forbid less.")
+
+
+def _configspace(
+    parameters: Sequence[Parameter], conditions: Sequence[tuple[int, Any]]
 ) -> ConfigSpace.ConfigurationSpace:
     """The parameters and their conditions, added at once: ConfigSpace looks through all of them
     with every call.
     """
     try:
         space = ConfigSpace.ConfigurationSpace()
-        space.add([*draft.parameters.values(), *(condition for _, condition in conditions)])
+        space.add([*parameters, *(condition for _, condition in conditions)])
     except Exception:
-        # One by one, so that the line is told that ConfigSpace refuses.
+        # One by one, to name the line that ConfigSpace refuses.
         space = ConfigSpace.ConfigurationSpace()
-        space.add(list(draft.parameters.values()))
+        space.add([*parameters])
         for number, condition in conditions:
             with at_line(number):
                 space.add(condition)

@@ -1,1 +1,7 @@
-"""Statistics: numbers in, limits out; nothing here knows files, processes or charts."""
+"""Statistics: numbers in, limits out; nothing here knows files, processes or charts.
+
+The paper has `allocation`, `variance` and `bounds`. Guarantees: `quantities` turn runs into one
+number per unit, `betting` and `exact` these into limits, `ladder` tests several penalties.
+`approximate` has intervals without a guarantee, `selection` over-tuning, `grouping` a test of
+independence.
+"""

@@ -42,8 +42,8 @@ class Approximate:
     """
 
     observed: float
-    lower: float
-    upper: float
+    lower: float = math.nan
+    upper: float = math.nan
     reason: str = ""
 
     @property
@@ -54,30 +54,27 @@ class Approximate:
 
 def t_interval(x: ArrayLike, delta: float = 0.05) -> tuple[float, float]:
     """The two-sided 1 − `delta` t interval of the mean of independent units."""
-    values = _checked(x, delta)
-    reach = _quantile(delta, values.size) * _error(values)
-    return float(values.mean() - reach), float(values.mean() + reach)
+    middle, error, reach, _ = _moments(x, delta)
+    return middle - reach * error, middle + reach * error
 
 
 def hall_interval(x: ArrayLike, delta: float = 0.05) -> tuple[float, float]:
     """The two-sided 1 − `delta` interval from Hall's (1992) transformation of the t statistic,
-    which takes out its skewness.
+    which corrects for skewness.
     """
-    values = _checked(x, delta)
+    middle, error, reach, values = _moments(x, delta)
     spread = float(values.std())
     # Squares of rounding errors are no spread.
-    if not spread > 1e-12 * float(np.abs(values).max(initial=0.0)):
-        return t_interval(values, delta)
+    if not spread > 1e-12 * float(np.abs(values).max()):
+        return middle - reach * error, middle + reach * error
     skewness = float((((values - values.mean()) / spread) ** 3).mean())
     # g(t) = t + a·t² + a²t³/3 + b is close to normal; solved for t.
     a, b = (skewness / (k * math.sqrt(values.size)) for k in (3, 6))
-    reach = _quantile(delta, values.size)
 
     def inverse(y: float) -> float:
         # Next to no skewness the cube root would lose all digits.
         return y - b if abs(a) < 1e-8 else (math.cbrt(1 + 3 * a * (y - b)) - 1) / a
 
-    error, middle = _error(values), float(values.mean())
     return middle - error * inverse(reach), middle - error * inverse(-reach)
 
 
@@ -100,41 +97,35 @@ def probably(
     """
     values = np.asarray(differences, dtype=np.float64)
     n, reason = values.size, ""
-    observed = float(values.mean()) if n else math.nan
     if n < FEWEST:
-        reason = f"No approximate interval: {counted(n, unit)} are too few, it takes {FEWEST}."
-    elif discordant is not None and discordant < GUARD:
-        apart = f"only {discordant}" if discordant else "none"
+        reason = f"{counted(n, unit)} are too few, it takes {FEWEST}."
+    elif discordant is not None and not GUARD <= discordant <= n - GUARD:
+        amount = "few" if discordant < GUARD else "many"
         reason = (
-            f"No approximate interval: the two failed differently on {apart} of "
-            f"{counted(n, unit)}, and it takes {GUARD} to estimate what failures add."
-        )
-    elif discordant is not None and discordant > n - GUARD:
-        reason = (
-            f"No approximate interval: the two failed differently on {discordant} of "
-            f"{counted(n, unit)}, and {GUARD} must agree to estimate what the others add."
+            f"the two failed differently on {discordant} of {counted(n, unit)}, too {amount} to "
+            "estimate the effect of failures."
         )
     if reason:
-        return Approximate(observed=observed, lower=math.nan, upper=math.nan, reason=reason)
+        observed = float(values.mean()) if n else math.nan
+        return Approximate(observed=observed, reason=f"No approximate interval: {reason}")
     lower, upper = t_interval(values, delta)
     if discordant is None:
         low, high = hall_interval(values, delta)
         lower, upper = min(lower, low), max(upper, high)
-    return Approximate(observed=observed, lower=lower, upper=upper)
+    return Approximate(observed=float(values.mean()), lower=lower, upper=upper)
 
 
-def _checked(x: ArrayLike, delta: float) -> FloatArray:
+def _moments(x: ArrayLike, delta: float) -> tuple[float, float, float, FloatArray]:
+    """Mean, standard error, quantile of t, and the values themselves."""
     check_share(delta)
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all():
         raise InputError("An interval needs at least two finite numbers, one per unit.")
-    return values
-
-
-def _quantile(delta: float, n: int) -> float:
     # By the lower tail: 1 − delta/2 is 1 where delta is small.
-    return -float(scipy.special.stdtrit(n - 1, delta / 2))
-
-
-def _error(values: FloatArray) -> float:
-    return float(values.std(ddof=1) / math.sqrt(values.size))
+    quantile = -float(scipy.special.stdtrit(values.size - 1, delta / 2))
+    return (
+        float(values.mean()),
+        float(values.std(ddof=1) / math.sqrt(values.size)),
+        quantile,
+        values,
+    )

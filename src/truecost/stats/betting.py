@@ -1,9 +1,9 @@
-"""Guaranteed limits of a mean by betting: NumPy only, numbers in [0, 1], one per unit.
+"""Guaranteed limits of a mean by betting: numbers in [0, 1], one per unit.
 
-A gambler says that numbers x_1, x_2, … have a mean above m, and bets: W_0 = 1, W_t = W_{t-1}·(1 +
-λ_t·(x_t − m)) with 0 ≤ λ_t ≤ 1/m. If λ_t depends on x_1 … x_{t-1} alone and E[x_t | past] ≤ m, W
-is a nonnegative supermartingale that starts at 1: an e-value for "the mean is at most m", and the
-chance that it *ever* reaches 1/δ is at most δ (Ville). An upper limit is the lower one of 1 − x.
+To prove a mean above m, bet on the numbers x_1, x_2, …: W_0 = 1, W_t = W_{t-1}·(1 + λ_t·(x_t − m))
+with 0 ≤ λ_t ≤ 1/m. If λ_t depends on x_1 … x_{t-1} alone and E[x_t | past] ≤ m, the capital W is a
+nonnegative supermartingale that starts at 1: an e-value for "the mean is at most m", and the
+probability that it *ever* reaches 1/δ is at most δ (Ville). Upper limits are lower ones of 1 − x.
 
 * One look, at all planned units: STaR-Bets (Voráček and Orabona 2025), λ = √(2·ln(capital still
   missing)/(rounds left·variance about m)). Each of up to 40 random orders of the units gives an
@@ -27,8 +27,6 @@ Examples
 """
 
 import math
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,8 +53,8 @@ SEQUENCE = 0.5
 LANES = 200_000
 
 
-class Stars:
-    """STaR-Bets in many games at once: games broadcast against the means `ends` they bet against.
+class StarBets:
+    """STaR-Bets in many games at once, against `means` that are broadcast to the games' shape.
 
     With `balanced` the variance about the mean is estimated with its largest possible value as a
     prior that counts as one number: sharper where numbers lie close to the mean, as differences do.
@@ -64,103 +62,142 @@ class Stars:
 
     def __init__(
         self,
-        ends: FloatArray,
+        means: FloatArray,
         shape: tuple[int, ...],
         goal: float,
-        planned: IntArray | int,
+        planned: int,
         balanced: bool,
     ) -> None:
-        self.ends, self.goal, self.planned, self.balanced = ends, goal, planned, balanced
-        self.spread = ends * (1 - ends)
-        self.cap = 1 / (ends + 0.001)
+        self.means, self.goal, self.planned, self.balanced = means, goal, planned, balanced
+        self.spread = means * (1 - means)
+        # The thousandth, here and in the variance, keeps bets finite where the mean is next to 0.
+        self.cap = 1 / (means + 0.001)
         self.wealth, self.squares = np.ones(shape), np.zeros(shape)
+        self.rounds = 0
 
-    def bets(self, t: int) -> FloatArray:
-        """λ after t numbers; 0 where the goal is reached."""
-        # The thousandth, here and in the cap, keeps bets finite where the mean is next to 0.
+    def play(self, numbers: FloatArray | float) -> FloatArray:
+        """Play a round; returns the bets made in it, 0 where the goal is reached."""
+        t = self.rounds
         variance = self.spread + 0.001
         if self.balanced:
             variance = np.minimum(variance, (self.squares + self.spread) / (t + 1))
         elif t:
-            variance = np.minimum(variance, self.squares / t + self.ends * (self.planned / t**2))
+            variance = np.minimum(variance, self.squares / t + self.means * (self.planned / t**2))
         # Behind the plan as if as many rounds again were left.
-        left = np.where(t < self.planned, self.planned - t, t + 1)
-        missing = np.maximum(self.wealth, 1e-300)
-        np.divide(self.goal, missing, out=missing)
-        np.maximum(missing, 1.0, out=missing)
-        np.log(missing, out=missing)
+        left = self.planned - t if t < self.planned else t + 1
+        bets = np.maximum(self.wealth, 1e-300)
+        np.divide(self.goal, bets, out=bets)
+        np.maximum(bets, 1.0, out=bets)
+        np.log(bets, out=bets)
         # Never below 1e-12: all numbers may equal the mean bet against; then the cap decides.
-        missing /= np.maximum(variance, 1e-12) * (left / 2)
-        np.sqrt(missing, out=missing)
-        return np.minimum(missing, self.cap, out=missing)
-
-    def play(self, t: int, number: FloatArray | float) -> FloatArray:
-        """The round with the (t + 1)-th number; returns the bets made in it."""
-        gain, bets = number - self.ends, self.bets(t)
-        self.wealth *= 1 + bets * gain
-        self.squares += gain * gain
+        bets /= np.maximum(variance, 1e-12) * (left / 2)
+        np.sqrt(bets, out=bets)
+        np.minimum(bets, self.cap, out=bets)
+        gains = numbers - self.means
+        self.wealth *= 1 + bets * gains
+        self.squares += gains * gains
+        self.rounds += 1
         return bets
 
     def keep(self, mask: BoolArray) -> None:
-        """Go on with the games of these cells (first axis) only."""
-        self.ends, self.spread, self.cap = self.ends[mask], self.spread[mask], self.cap[mask]
-        self.wealth, self.squares = self.wealth[mask], self.squares[mask]
+        """Go on with the games of these means (first axis) only."""
+        for name in ("means", "spread", "cap", "wealth", "squares"):
+            setattr(self, name, getattr(self, name)[mask])
 
 
-class OneLook(NamedTuple):
-    """Numbers in several orders, (orders, n), and how they are bet on; `target` is 1/δ."""
+class MixedBets(StarBets):
+    """Half of the capital in STaR-Bets, half in plug-in bets: one may look after every round."""
 
-    orders: FloatArray
-    target: float
-    balanced: bool
+    def __init__(
+        self,
+        means: FloatArray,
+        shape: tuple[int, ...],
+        target: float,
+        planned: int,
+        balanced: bool,
+    ) -> None:
+        super().__init__(means, shape, target / (1 - SEQUENCE), planned, balanced)
+        self.log_goal, self.sequence = math.log(target / SEQUENCE), np.ones(shape)
+        # Mean and variance start from one number at the middle, with the largest variance there is.
+        self.total: FloatArray | float = 0.5
+        self.around: FloatArray | float = 0.25
 
-    def stars(self, ends: FloatArray) -> Stars:
-        """Games of every cell (cells,) with every order: (cells, orders)."""
-        orders, n = self.orders.shape
-        shape = (ends.size, orders)
+    @property
+    def capital(self) -> FloatArray:
+        """The capital of both parts."""
+        return (1 - SEQUENCE) * self.wealth + SEQUENCE * self.sequence
+
+    def play(self, numbers: FloatArray | float) -> FloatArray:
+        """Play a round with both parts."""
+        t = self.rounds
+        # Bets that fall as 1/√(t·ln t) still reject every smaller mean in time.
+        horizon = (t + 1) * math.log(t + 2)
+        bets = np.sqrt(2 * self.log_goal / (horizon * np.asarray(self.around) / (t + 1)))
+        self.sequence *= 1 + np.minimum(bets, SHARE / self.means) * (numbers - self.means)
+        self.total = self.total + numbers
+        self.around = self.around + (numbers - self.total / (t + 2)) ** 2
+        return super().play(numbers)
+
+    def keep(self, mask: BoolArray) -> None:
+        """Go on with the games of these means only."""
+        super().keep(mask)
+        self.sequence = self.sequence[mask]
+
+
+class OneLook:
+    """All numbers at once, in several orders."""
+
+    def __init__(self, numbers: FloatArray, delta: float, balanced: bool, rng: Rng) -> None:
+        # One row for each round.
+        self.rounds = np.ascontiguousarray(numbers[orders_of(numbers.size, rng)].T)
+        self.target, self.balanced = 1 / delta, balanced
+
+    def bets(self, ends: FloatArray) -> StarBets:
+        """Games of every cell with every order, (cells, orders)."""
+        n, orders = self.rounds.shape
         goal = self.target * (STOP_BALANCED if self.balanced else STOP)
-        return Stars(ends[:, np.newaxis], shape, goal, n, self.balanced)
+        return StarBets(ends[:, np.newaxis], (ends.size, orders), goal, n, self.balanced)
 
     def rejects(self, ends: FloatArray) -> BoolArray:
         """Which cells are rejected whole: their average final capital reaches 1/δ."""
-        orders, n = self.orders.shape
-        steps = np.ascontiguousarray(self.orders.T)
-        stars, rejected, alive = self.stars(ends), np.zeros(ends.size, bool), np.arange(ends.size)
-        for t in range(n):
-            stars.play(t, steps[t])
-            if (t + 1) % ROUNDS == 0 or t == n - 1:
+        n, orders = self.rounds.shape
+        bets, rejected, alive = self.bets(ends), np.zeros(ends.size, bool), np.arange(ends.size)
+        for t, numbers in enumerate(self.rounds, 1):
+            bets.play(numbers)
+            if t % ROUNDS == 0 or t == n:
                 # Orders that reached the goal bet no more, the others cannot fall below 0.
-                final = stars.wealth if t == n - 1 else stars.wealth * (stars.wealth >= stars.goal)
+                final = bets.wealth if t == n else bets.wealth * (bets.wealth >= bets.goal)
                 decided = final.sum(axis=1) >= orders * self.target * (1 - 1e-12)
-                if decided.any():
-                    rejected[alive[decided]] = True
-                    alive = alive[~decided]
-                    stars.keep(~decided)
-                    if not alive.size:
-                        break
+                rejected[alive[decided]] = True
+                alive = alive[~decided]
+                bets.keep(~decided)
+                if not alive.size:
+                    break
         return rejected
 
     def limit(self, ends: FloatArray, start: float = 0.0) -> float:
         """The largest mean that is rejected with all before it, from `start`, where the first of
         these cells begins.
         """
-        place = scan(self, ends)
-        if place == ends.size:
-            return float(ends[-1]) if place else start
-        return self.largest_in(float(ends[place - 1]) if place else start, float(ends[place]))
+        size = GAMES // self.rounds.shape[1]
+        for first in range(0, ends.size, size):
+            block = ends[first : first + size]
+            rejected = self.rejects(block)
+            place = int(np.append(rejected, False).argmin())
+            start = float(block[place - 1]) if place else start
+            if place < block.size:
+                return self.largest_in(start, float(block[place]))
+        return start
 
     def largest_in(self, start: float, end: float) -> float:
         """Of a cell that is not rejected whole, the largest mean that is; `start` if none is."""
-        orders, n = self.orders.shape
-        stars, steps = self.stars(np.array([end])), self.orders.T
-        bets = np.empty((n, orders))
-        for t in range(n):
-            bets[t] = stars.play(t, steps[t])[0]
+        game = self.bets(np.array([end]))
+        bets = np.array([game.play(numbers)[0] for numbers in self.rounds])
         for _ in range(3):
             means = np.linspace(start, end, 18)[1:-1]
-            wealth = np.ones((means.size, orders))
-            for t in range(n):
-                wealth *= 1 + bets[t] * (steps[t] - means[:, np.newaxis])
+            wealth = np.ones((means.size, bets.shape[1]))
+            for bet, numbers in zip(bets, self.rounds, strict=True):
+                wealth *= 1 + bet * (numbers - means[:, np.newaxis])
             count = int(np.argmin([*(wealth.mean(axis=1) >= self.target), False]))
             start, end = (means[count - 1] if count else start), [*means, end][count]
         return float(start)
@@ -182,47 +219,34 @@ def cell_ends(units: int, per_root: int, decide: float | None) -> FloatArray:
 
 def orders_of(units: int, rng: Rng) -> IntArray:
     """Random orders of the units, (orders, units): the same for the same seed."""
-    return _seeded_orders(units, rng) if isinstance(rng, int) else _draw_orders(units, rng)
-
-
-def _draw_orders(units: int, rng: Rng) -> IntArray:
     number = max(FEWEST_ORDERS, min(ORDERS, ORDERS * ORDERS_UP_TO // max(units, 1)))
     return generator(rng).permuted(np.tile(np.arange(units), (number, 1)), axis=1)
-
-
-_seeded_orders = lru_cache(maxsize=64)(_draw_orders)
 
 
 def lower(
     x: ArrayLike,
     delta: float = 0.05,
     *,
-    planned: int | None = None,
-    watched: bool = False,
     balanced: bool = False,
     decide: float | None = None,
     rng: Rng = 0,
 ) -> float:
-    """The lower limit of the mean of independent units, wrong with probability `delta` at most.
+    """The lower limit of the mean from one look at all units: above the mean with probability
+    `delta` at most. `Watch` gives limits for looks after every unit.
 
     Parameters
     ----------
     x
-        One number in [0, 1] per unit; with `watched` in the recorded order.
+        One number in [0, 1] per unit. Units are independent, with the same mean.
     delta
         All of it on this side.
-    planned
-        How many units were planned before the first look; needed with `watched`, since a plan
-        that grows with the numbers would be wrong more often.
-    watched
-        Whether there may have been a look after every unit.
     balanced
-        For differences, whose numbers lie around ½: see `Stars`.
+        For differences, whose numbers lie around ½: see `StarBets`.
     decide
         The mean that a verdict depends on: a limit of at least `decide` proves that the mean is
         above it.
     rng
-        Draws the orders of one look, independently of the numbers.
+        Draws the orders, independently of the numbers.
 
     Examples
     --------
@@ -230,21 +254,20 @@ def lower(
     >>> round(tc.betting.lower([0.0, 1.0] * 50, 0.05), 2)
     0.4
     """
-    values = _checked(x, delta)
-    if not values.size:
+    check_share(delta)
+    numbers = np.asarray(x, dtype=np.float64)
+    if numbers.ndim != 1 or not ((numbers >= 0) & (numbers <= 1)).all():
+        raise InputError("Bets need one number per unit, each between 0 and 1.")
+    if not numbers.size:
         return 0.0
-    if watched:
-        return Watch(delta, planned=planned, balanced=balanced, decide=decide).replay(values)[0]
-    look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
-    return look.limit(cell_ends(values.size, CELLS, decide))
+    ends = cell_ends(numbers.size, CELLS, decide)
+    return OneLook(numbers, delta, balanced, rng).limit(ends)
 
 
 def upper(
     x: ArrayLike,
     delta: float = 0.05,
     *,
-    planned: int | None = None,
-    watched: bool = False,
     balanced: bool = False,
     decide: float | None = None,
     rng: Rng = 0,
@@ -257,57 +280,8 @@ def upper(
     >>> round(tc.betting.upper([0.0] * 100), 3)
     0.03
     """
-    mirrored = None if decide is None else 1 - decide
-    return 1 - lower(
-        1 - np.asarray(x, float), delta, planned=planned, watched=watched, balanced=balanced,
-        decide=mirrored, rng=rng,
-    )  # fmt: skip
-
-
-def proves_above(
-    x: ArrayLike,
-    value: float,
-    delta: float = 0.05,
-    *,
-    planned: int | None = None,
-    watched: bool = False,
-    balanced: bool = False,
-    rng: Rng = 0,
-) -> bool:
-    """Whether the mean is proven to be above `value`, between 0 and 1: `lower` reaches it where it
-    decides.
-    """
-    check_share(value, "value")
-    values = _checked(x, delta)
-    if watched:
-        watch = Watch(delta, planned=planned, balanced=balanced, decide=value)
-        return watch.replay(values)[0] >= value
-    if not (values.size and values.mean() > value):
-        return False
-    look = OneLook(values[orders_of(values.size, rng)], 1 / delta, balanced)
-    ends = cell_ends(values.size, CELLS, value)
-    ends = ends[ends <= value]
-    # The cell that decides is the likeliest to stay.
-    return bool(look.rejects(ends[-1:]).all() and look.rejects(ends[:-1]).all())
-
-
-def scan(look: OneLook, ends: FloatArray) -> int:
-    """The first cell from 0 that is not rejected whole; the number of cells if all are. One that
-    ends at 1 never is.
-    """
-    size = GAMES // len(look.orders)
-    for start in range(0, ends.size, size):
-        rejected = look.rejects(ends[start : start + size])
-        if not rejected.all():
-            return start + int(rejected.argmin())
-    return ends.size
-
-
-def plug_in_bet(t: int, around: FloatArray | float, target: float) -> FloatArray:
-    """The bet of the sequence after t numbers, whose squares about their means are `around`."""
-    # Bets that fall as 1/√(t·ln t) still reject every smaller mean in time.
-    horizon = (t + 1) * math.log(t + 2)
-    return np.sqrt(2 * math.log(target / SEQUENCE) / (horizon * np.asarray(around) / (t + 1)))
+    left, mirrored = 1 - np.asarray(x, float), None if decide is None else 1 - decide
+    return 1 - lower(left, delta, balanced=balanced, decide=mirrored, rng=rng)
 
 
 class Watch:
@@ -316,9 +290,11 @@ class Watch:
     Parameters
     ----------
     delta
-        The probability with which each of the two limits is ever wrong, at most.
+        The probability that the lower limit is ever above the mean, at most; and the same for the
+        upper one.
     planned
-        How many units the first plan has.
+        How many units were planned before the first look. A plan that grows with the numbers would
+        be wrong more often.
     balanced, decide
         As in `lower`.
 
@@ -333,29 +309,21 @@ class Watch:
         self,
         delta: float = 0.05,
         *,
-        planned: int | None,
+        planned: int,
         balanced: bool = False,
         decide: float | None = None,
     ) -> None:
         check_share(delta)
-        if planned is None or planned < 1:
-            raise InputError(
-                f"The number of planned units is {planned}. Looks after every unit need a plan of "
-                "at least 1, made before the first look."
-            )
-        self.units = 0
+        if planned < 1:
+            raise InputError(f"The number of planned units is {planned}. Plan at least 1.")
         sides = (decide, None if decide is None else 1 - decide)
-        self._sides = [
-            _Side(cell_ends(planned, FINE_CELLS, side), 1 / delta, planned, balanced)
-            for side in sides
-        ]
+        self._sides = [_WatchedSide(delta, planned, balanced, side) for side in sides]
 
     def add(self, number: float) -> tuple[float, float]:
         """The lower and the upper limit after one more unit."""
         if not 0 <= number <= 1:
             raise InputError(f"A unit has the number {number!r}. It must lie between 0 and 1.")
         below, above = self._sides
-        self.units += 1
         return below.add(number), 1 - above.add(1 - number)
 
     def replay(self, numbers: ArrayLike) -> tuple[float, float]:
@@ -366,50 +334,75 @@ class Watch:
         return limits
 
 
-class _Side:
-    """The lower limit of a `Watch`: the cells that are not rejected yet, and their capital."""
+class _WatchedSide:
+    """The lower limit of a `Watch`: bets against the cells that are not rejected yet."""
 
-    def __init__(self, ends: FloatArray, target: float, planned: int, balanced: bool) -> None:
-        self.target, self.limit, self.rounds = target, 0.0, 0
-        self.stars = Stars(ends, ends.shape, target / (1 - SEQUENCE), planned, balanced)
-        self.sequence, self.rejected = np.ones(ends.size), np.zeros(ends.size, bool)
-        # Mean and variance start from one number at the middle, with the largest variance there is.
-        self.total, self.around = 0.5, 0.25
+    def __init__(self, delta: float, planned: int, balanced: bool, decide: float | None) -> None:
+        ends = cell_ends(planned, FINE_CELLS, decide)
+        self.target, self.limit = 1 / delta, 0.0
+        self.bets = MixedBets(ends, ends.shape, self.target, planned, balanced)
+        self.rejected = np.zeros(ends.size, bool)
 
     def add(self, number: float) -> float:
-        stars, t = self.stars, self.rounds
-        bet = plug_in_bet(t, self.around, self.target)
-        self.sequence *= 1 + np.minimum(bet, SHARE / stars.ends) * (number - stars.ends)
-        stars.play(t, number)
-        self.total += number
-        self.around += (number - self.total / (t + 2)) ** 2
-        self.rounds += 1
+        self.bets.play(number)
         # Rejected once is rejected for good. The last cell ends at 1, against which nothing is won.
-        capital = (1 - SEQUENCE) * stars.wealth + SEQUENCE * self.sequence
-        self.rejected |= capital >= self.target
-        if self.rejected[0]:
-            place = int(self.rejected.argmin())
-            self.limit = float(stars.ends[place - 1])
-            later = np.arange(stars.ends.size) >= place
-            stars.keep(later)
-            self.sequence, self.rejected = self.sequence[later], self.rejected[later]
+        self.rejected |= self.bets.capital >= self.target
+        if place := int(self.rejected.argmin()):
+            self.limit = float(self.bets.means[place - 1])
+            later = np.arange(self.rejected.size) >= place
+            self.bets.keep(later)
+            self.rejected = self.rejected[later]
         return self.limit
+
+
+def average_capitals(
+    samples: FloatArray, mean: float, goal: float, orders: IntArray, *, balanced: bool
+) -> FloatArray:
+    """The final capital of bets on each sample (samples, n), averaged over orders of its units."""
+    shape = len(samples), len(orders)
+    bets = StarBets(np.array([mean]), shape, goal, samples.shape[1], balanced)
+    for places in orders.T:
+        bets.play(samples[:, places])
+    return np.asarray(bets.wealth.mean(axis=1))
+
+
+def proving_samples(
+    samples: FloatArray,
+    value: float,
+    delta: float = 0.05,
+    *,
+    planned: int | None = None,
+    balanced: bool = False,
+) -> BoolArray:
+    """Which of many samples, (samples, n), prove a mean above `value`: at their end, or with
+    `planned` at any time, as a `Watch` does. Each bets in its one order: for forecasts.
+    """
+    target, n = 1 / delta, samples.shape[1]
+    if planned is None:
+        capitals = average_capitals(samples, value, target, np.arange(n)[None], balanced=balanced)
+        return capitals >= target * (1 - 1e-12)
+    bets = MixedBets(np.array([value]), samples.shape[:1], target, planned, balanced)
+    proven = np.zeros(len(samples), bool)
+    for numbers in samples.T:
+        bets.play(numbers)
+        proven |= bets.capital >= target
+    return proven
 
 
 def best_set(x: ArrayLike, delta: float = 0.05, *, rng: Rng = 0) -> BoolArray:
     """Which configurations of a list may be the best: the one with the least mean is among them
-    with probability 1 − `delta`.
+    with probability 1 − `delta` at least.
 
-    For a configuration i, let e_ij be the capital of bets that u_j < u_i. The average over the m −
-    1 rivals is an e-value for "i is the best", however they depend on each other, and i is out
-    where it reaches 1/δ. Only the truly best one matters, so no correction is needed. The bets are
-    tuned to the target (m − 1)/δ, where one rival suffices.
+    For a configuration i, let e_ij be the capital of bets that u_j < u_i. If i is the best, each
+    e_ij is an e-value, and so is their average over the m − 1 rivals, however they depend on each
+    other; i is out where it reaches 1/δ. Only the truly best one matters, so no correction is
+    needed. The bets are tuned to the target (m − 1)/δ, where one rival suffices.
 
     Parameters
     ----------
     x
-        Costs scaled to [0, 1] of all configurations on common units, (m, n); NaN is missing, and
-        pairs use the units that both have.
+        Costs scaled to [0, 1] of all configurations on common units, (m, n). NaN is missing, but
+        not because of its cost; a pair ties where either is missing.
     delta, rng
         As in `lower`.
 
@@ -427,49 +420,21 @@ def best_set(x: ArrayLike, delta: float = 0.05, *, rng: Rng = 0) -> BoolArray:
     if m == 1 or n == 0:
         return np.ones(m, bool)
     # Fewer orders for long lists: an average over many rivals is an average already.
-    orders = orders_of(n, rng)
-    orders = orders[: max(1, min(len(orders), 4000 // m))]
+    orders = orders_of(n, rng)[: max(1, 4000 // m)]
     missing = np.isnan(costs)
-    seen = np.where(missing, 0.0, costs).sum(axis=1) / np.maximum((~missing).sum(axis=1), 1)
+    means = np.where(missing, 0.0, costs).sum(axis=1) / np.maximum((~missing).sum(axis=1), 1)
     # The rivals that look best come first: they are enough to rule most configurations out.
-    ranked = np.argsort(np.where(missing.all(axis=1), np.inf, seen), kind="stable")
+    ranked = np.argsort(np.where(missing.all(axis=1), np.inf, means), kind="stable")
     remain = np.ones(m, bool)
     enough = (m - 1) / delta * (1 - 1e-12)
+    goal = STOP_BALANCED * enough
+    step = max(8, LANES // orders.size)
     for i in range(m):
-        rivals, total, first, size = ranked[ranked != i], 0.0, 0, 8
+        rivals = ranked[ranked != i]
+        total, first, last = 0.0, 0, 8
         while first < rivals.size and total < enough:
-            gaps = (costs[i] - costs[rivals[first : first + size]]) / 2
-            total += _e_values(gaps, orders, enough).sum()
-            first, size = first + size, max(8, LANES // orders.size)
+            gaps = np.nan_to_num((costs[i] - costs[rivals[first:last]]) / 2)
+            total += average_capitals(0.5 + gaps, 0.5, goal, orders, balanced=True).sum()
+            first, last = last, last + step
         remain[i] = total < enough
     return remain
-
-
-def _e_values(gaps: FloatArray, orders: IntArray, target: float) -> FloatArray:
-    """Of each row of differences in [−½, ½], NaN missing, the average capital over the orders of
-    bets that their mean is above 0.
-    """
-    rows, n = gaps.shape
-    if not n:
-        return np.ones(rows)
-    numbers = gaps[:, orders]
-    missing = np.isnan(numbers)
-    planned: IntArray | int = n
-    if missing.any():
-        # The units that both have come first; behind them nothing is won or lost.
-        numbers = np.take_along_axis(numbers, np.argsort(missing, axis=2, kind="stable"), axis=2)
-        numbers = np.nan_to_num(numbers)
-        planned = np.maximum(n - np.isnan(gaps).sum(axis=1), 1)[:, np.newaxis]
-    half = np.full((rows, 1), 0.5)
-    stars = Stars(half, numbers.shape[:2], STOP_BALANCED * target, planned, True)
-    for t in range(n):
-        stars.play(t, numbers[:, :, t] + 0.5)
-    return np.asarray(stars.wealth.mean(axis=1))
-
-
-def _checked(x: ArrayLike, delta: float) -> FloatArray:
-    check_share(delta)
-    values = np.asarray(x, dtype=np.float64)
-    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise InputError("Bets need one number per unit, each between 0 and 1.")
-    return values

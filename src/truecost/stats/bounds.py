@@ -1,4 +1,4 @@
-"""The paper's bounds on u − û, corrected, and as printed.
+"""The paper's bounds on u − û, true cost less training cost: corrected, and as printed.
 
 They hold with probability at least 1 − δ if the training cost û is the plain mean of the runs, the
 instances are independent draws from one distribution, the seeds are independent, the costs lie in a
@@ -15,22 +15,22 @@ Examples
 --------
 >>> import truecost as tc
 >>> components = tc.variance.variance_components(tc.load_example("kissat"))[0]
->>> sizes = tc.allocation.even(50, 50, rng=1)
->>> bound = tc.bounds.single(allocation=sizes, components=components, width=5, delta=0.05)
+>>> counts = tc.allocation.even(50, 50)
+>>> bound = tc.bounds.single(allocation=counts, components=components, width=5, delta=0.05)
 >>> round(float(bound.epsilon), 2)
 0.68
 """
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError, check_choice, check_share
-from truecost.stats.allocation import SIZES, AllocationSizes, Sizes, even
+from truecost.stats.allocation import Sizes, sizes
 from truecost.stats.variance import VarianceComponents
 
 Form = Literal["bennett", "printed"]
@@ -48,9 +48,6 @@ class Bound:
     """
 
     epsilon: float | FloatArray
-    delta: float
-    form: str
-    theorem: str
     caveat: str = ""
 
     @property
@@ -61,7 +58,7 @@ class Bound:
 
 def single(
     *,
-    allocation: Sizes,
+    allocation: ArrayLike | Sizes,
     components: VarianceComponents,
     width: float,
     delta: float,
@@ -70,16 +67,16 @@ def single(
     """Lemma 4: u − û of one configuration chosen before its runs were seen.
 
     Components of M configurations give M separate statements, each with probability 1 − delta of
-    its own.
+    its own. The other parameters are those of `finite`.
     """
-    tau_squared = _tau_squared(components, allocation)
-    epsilon = _epsilon(_log_inverse(delta), allocation, tau_squared, _checked_width(width), form)
-    return _bound(epsilon, delta, form, "Lemma 4", components)
+    tau_squared = _tau_squared(components, sizes(allocation))
+    epsilon = _epsilon(_log_inverse(delta), sizes(allocation), tau_squared, width, form)
+    return _bound(epsilon, components)
 
 
 def finite(
     *,
-    allocation: Sizes,
+    allocation: ArrayLike | Sizes,
     components: VarianceComponents,
     width: float,
     delta: float,
@@ -89,10 +86,12 @@ def finite(
 ) -> Bound:
     """Theorem 2: u − û of all configurations of a set at once, and so of whichever was selected.
 
+    Corollary 1 is this bound under S* where K divides N: n/N and Σ n_i²/N² are both 1/K.
+
     Parameters
     ----------
     allocation
-        The counts, the same for all configurations; arrays of sizes are broadcast.
+        The counts, the same for all configurations; `Sizes` of many allocations are broadcast.
     components
         One pair for all, or those of the m configurations.
     width
@@ -106,55 +105,28 @@ def finite(
         must cover all m. With "per-configuration" each has its own, all valid at once.
     """
     check_choice("tau", tau, get_args(Tau))
-    if configurations is None and components.within.size == 1:
+    given = components.within.size
+    if configurations is None and given == 1:
         raise InputError(
             "The components are one pair for all. Give configurations (m), or use single(...) for "
             "m = 1."
         )
-    m = np.asarray(components.within.size if configurations is None else configurations, float)
+    m = np.asarray(given if configurations is None else configurations, float)
     if not ((m >= 1) & np.isfinite(m) & (m == np.floor(m))).all():
         raise InputError(f"configurations is {m}. Give a whole number of at least 1.")
-    if tau == "per-configuration" and (m.size > 1 or m < components.within.size):
+    if tau == "per-configuration" and (m.size > 1 or m < given):
         raise InputError(
-            f"configurations is {m}. Give one number of at least {components.within.size}, the "
-            "number of components."
+            f"configurations is {m}. Give one number of at least {given}, the number of components."
         )
     squared = _worst_tau_squared if tau == "worst-case" else _tau_squared
+    tau_squared = squared(components, sizes(allocation))
     log_term = np.log(m) + _log_inverse(delta)
-    epsilon = _epsilon(
-        log_term, allocation, squared(components, allocation), _checked_width(width), form
-    )
-    return _bound(epsilon, delta, form, "Theorem 2", components)
-
-
-def corollary(
-    *,
-    runs: int,
-    instances: int,
-    components: VarianceComponents,
-    width: float,
-    delta: float,
-    configurations: int | None = None,
-    form: Form = "bennett",
-) -> Bound:
-    """Corollary 1: Theorem 2 under S* where K divides N, so that n/N and Σ n_i²/N² are both 1/K."""
-    if instances < 1 or runs % instances:
-        raise InputError(
-            f"{runs} runs are no multiple of {instances} instances. finite(...) takes any numbers."
-        )
-    return finite(
-        allocation=even(runs, instances),
-        components=components,
-        width=width,
-        delta=delta,
-        configurations=configurations,
-        form=form,
-    )
+    return _bound(_epsilon(log_term, sizes(allocation), tau_squared, width, form), components)
 
 
 def infinite(
     *,
-    allocation: Sizes,
+    allocation: ArrayLike | Sizes,
     components: VarianceComponents,
     width: float,
     delta: float,
@@ -191,17 +163,20 @@ def infinite(
             f"The radius is {radius} and the Lipschitz constant {lipschitz}. Both are above 0."
         )
     check_choice("form", form, get_args(SpaceForm))
-    known = (allocation, _worst_tau_squared(components, allocation), _checked_width(width))
-    ball = (*known, _log_inverse(delta), dimension, radius * lipschitz)
-    epsilon, caveat = _printed_ball(*ball) if form == "printed" else (_cover(*ball), "")
-    return _bound(epsilon, delta, form, "Theorem 3", components, caveat)
+    tau_squared = _worst_tau_squared(components, sizes(allocation))
+    setting = (sizes(allocation), tau_squared, _checked_width(width), _log_inverse(delta))
+    if form == "cover":
+        return _bound(_cover(*setting, dimension, radius * lipschitz), components)
+    epsilon, caveat = _printed_ball(*setting, dimension, radius * lipschitz)
+    return _bound(epsilon, components, caveat)
 
 
 def log_covering_number(
     *, dimension: int, radius: float, eta: ArrayLike, lipschitz: float = 1.0
 ) -> FloatArray:
-    """Lemmas 5 and 6: ln of how many configurations come within `eta`, in cost units, of every one
-    in the ball: h·ln(1 + 2R·L_f/η), for every η and for covers inside any subset of the ball.
+    """Lemmas 5 and 6: h·ln(1 + 2R·L_f/η), an upper limit of the logarithm of how many
+    configurations it takes to come within `eta`, in cost units, of every one in the ball. For every
+    η, and for covers inside any subset of the ball.
     """
     if not (np.asarray(eta) > 0).all():
         raise InputError(f"The cover radius is {eta!r}. It must be above 0.")
@@ -216,24 +191,24 @@ def _epsilon(
 ) -> FloatArray:
     """ε at Λ = log_term."""
     check_choice("form", form, get_args(Form))
-    lam, runs = (np.asarray(values, dtype=np.float64) for values in (log_term, allocation.runs))
-    reach = np.asarray(allocation.largest) * np.float64(width)
+    lam, runs, reach = np.asarray(log_term), allocation.runs, allocation.largest * width
+    _checked_width(width)
     if form == "bennett":
         return _bennett(lam, runs, runs * tau_squared, reach)
     return np.asarray(2 * reach * lam / (3 * runs) + np.sqrt(2 * tau_squared * lam / runs))
 
 
 def _bennett(
-    lam: FloatArray, runs: FloatArray, variance: FloatArray, reach: FloatArray
+    lam: FloatArray, runs: NDArray[Any], variance: FloatArray, reach: FloatArray
 ) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         y = lam * reach**2 / variance
         epsilon = variance / (reach * runs) * _h_inverse(y)
     # Never above its upper limit, and that limit itself where a variance next to nothing leaves the
     # range of floats.
-    epsilon = np.fmin(epsilon, reach * lam / (3 * runs) + np.sqrt(2 * variance * lam) / runs)
-    # Without variance u = û; without reach there is nothing to vary.
-    return np.where((variance > 0) & (reach > 0), epsilon, 0.0)
+    limit = reach * lam / (3 * runs) + np.sqrt(2 * variance * lam) / runs
+    # Without variance u = û.
+    return np.where(variance > 0, np.fmin(epsilon, limit), 0.0)
 
 
 def _h(x: FloatArray) -> FloatArray:
@@ -267,13 +242,9 @@ def _cover(
     reach: float,
 ) -> FloatArray:
     """The least 2η + ε of Bennett at Λ = h·ln(1 + 2·R·L_f/η) + ln(1/δ) over cover radii η."""
-    terms = (allocation.runs, allocation.largest, tau_squared)
-    runs, largest, tau = np.broadcast_arrays(*(np.asarray(term)[..., np.newaxis] for term in terms))
-
-    def at(eta: FloatArray) -> FloatArray:
-        lam = log_covering_number(dimension=dimension, radius=reach, eta=eta) + log_inverse
-        return 2 * eta + _bennett(lam, runs.astype(float), runs * tau, largest * width)
-
+    runs, largest, tau = np.broadcast_arrays(
+        *(part[..., np.newaxis] for part in (allocation.runs, allocation.largest, tau_squared))
+    )
     # η depends on nothing seen, so that the best of any grid is valid; finer grids around the best
     # only tighten it.
     shape = runs.shape[:-1]
@@ -284,11 +255,12 @@ def _cover(
     # Each round narrows the grid to two of its 64 steps: four come to 10^-6 of the range.
     for _ in range(4):
         grid = low + (high - low) * np.linspace(0, 1, 65)
-        values = at(np.exp(grid))
-        where = values.argmin(axis=-1)[..., np.newaxis]
-        best = np.minimum(best, np.take_along_axis(values, where, axis=-1)[..., 0])
+        eta = np.exp(grid)
+        lam = log_covering_number(dimension=dimension, radius=reach, eta=eta) + log_inverse
+        bounds = 2 * eta + _bennett(lam, runs, runs * tau, largest * width)
+        best = np.minimum(best, bounds.min(axis=-1))
+        centre = np.take_along_axis(grid, bounds.argmin(axis=-1)[..., np.newaxis], axis=-1)
         step = (high - low) / 64
-        centre = np.take_along_axis(grid, where, axis=-1)
         low, high = centre - step, centre + step
     return best
 
@@ -302,21 +274,17 @@ def _printed_ball(
     reach: float,
 ) -> tuple[FloatArray, str]:
     """Theorem 3 as printed, and which of the conditions for it to hold are broken."""
-    runs = np.asarray(allocation.runs, dtype=np.float64)
-    scale = 8 * tau_squared + 4 * np.asarray(allocation.largest) * width / 3
-    rate = runs / scale
+    rate = allocation.runs / (8 * tau_squared + 4 * allocation.largest * width / 3)
     inside = dimension * math.log(12 * reach) + log_inverse + dimension / 2 * np.log(rate)
     with np.errstate(invalid="ignore"):
         epsilon = np.sqrt(inside / rate)
-    broken = []
-    if width > 1:
-        broken.append(f"costs of width {width:g} instead of at most 1")
-    if (rate < 1).any():
-        broken.append("N/(8τ² + 4nC/3) below 1")
-    if dimension * math.log(12 * reach) < 1:
-        broken.append("h·ln(12·R·L_f) below 1")
-    caveat = f"Theorem 3 as printed does not hold here: {', '.join(broken)}" if broken else ""
-    return epsilon, caveat
+    conditions = {
+        f"costs of width {width:g} instead of at most 1": width > 1,
+        "N/(8τ² + 4nC/3) below 1": (rate < 1).any(),
+        "h·ln(12·R·L_f) below 1": dimension * math.log(12 * reach) < 1,
+    }
+    broken = ", ".join(words for words, is_broken in conditions.items() if is_broken)
+    return epsilon, f"Theorem 3 as printed does not hold here: {broken}" if broken else ""
 
 
 # ---- doors ---------------------------------------------------------------------------------------
@@ -335,8 +303,8 @@ def _tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArra
 def _worst_tau_squared(components: VarianceComponents, allocation: Sizes) -> FloatArray:
     """The largest τ² over configurations, for each allocation of an array of them."""
     # A further axis keeps allocations apart from configurations.
-    sizes = {name: np.asarray(getattr(allocation, name))[..., np.newaxis] for name in SIZES}
-    return np.asarray(_tau_squared(components, AllocationSizes(**sizes)).max(axis=-1))
+    apart = Sizes(*(part[..., np.newaxis] for part in allocation))
+    return np.asarray(_tau_squared(components, apart).max(axis=-1))
 
 
 def _log_inverse(delta: float) -> float:
@@ -350,19 +318,9 @@ def _checked_width(width: float) -> float:
     return float(width)
 
 
-def _bound(
-    epsilon: FloatArray,
-    delta: float,
-    form: str,
-    theorem: str,
-    components: VarianceComponents,
-    caveat: str = "",
-) -> Bound:
+def _bound(epsilon: FloatArray, components: VarianceComponents, caveat: str = "") -> Bound:
     reasons = [caveat, PLUG_IN if components.estimated else ""]
     return Bound(
         epsilon=float(epsilon.item()) if epsilon.size == 1 else epsilon,
-        delta=delta,
-        form=form,
-        theorem=theorem,
         caveat="; ".join(reason for reason in reasons if reason),
     )

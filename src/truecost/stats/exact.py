@@ -1,7 +1,4 @@
-"""Exact limits, where a unit has one run: binomial shares, signs, and the median.
-
-All are lower limits, one-sided at δ; an upper one is that of what is left over.
-"""
+"""Exact limits for one look where each unit has one run: binomial shares, signs, and the median."""
 
 import math
 
@@ -9,7 +6,7 @@ import numpy as np
 import scipy  # scipy.special is loaded when it is first needed
 
 from truecost.arrays import FloatArray
-from truecost.stats.betting import CELLS, OneLook, cell_ends, orders_of
+from truecost.stats.betting import CELLS, OneLook, cell_ends
 from truecost.stats.random import Rng
 
 # How far below ½ the cell begins that the sign test decides, in 1/√n: the standard error of a share
@@ -18,7 +15,7 @@ SIGN_CELL = 0.5
 
 
 def share_lower(successes: int, runs: int, delta: float) -> float:
-    """The limit of a share by Clopper and Pearson, of one independent run a unit."""
+    """The lower limit of a share by Clopper and Pearson, of one independent run a unit."""
     if not successes:
         return 0.0
     return float(scipy.special.betaincinv(successes, runs - successes + 1, delta))
@@ -40,7 +37,7 @@ def signs_lower(values: FloatArray, delta: float, rng: Rng) -> float:
     than an average over orders: where the mean is at most any value up to ½, it is at most ½.
     """
     n = values.size
-    look = OneLook(values[orders_of(n, rng)], 1 / delta, False)
+    look = OneLook(values, delta, False, rng)
     ends = cell_ends(n, CELLS, 0.5)
     below = ends[ends <= 0.5 - SIGN_CELL / math.sqrt(n)]
     limit = look.limit(below)
@@ -50,14 +47,13 @@ def signs_lower(values: FloatArray, delta: float, rng: Rng) -> float:
 
 
 def median_limits(values: FloatArray, delta: float) -> tuple[float, float]:
-    """Limits of the median of one number a unit, each wrong with probability δ at most: order
-    statistics. 0 and inf where the units are too few.
+    """Lower and upper limit of the median of one number a unit, each wrong with probability δ at
+    most: order statistics. 0 and inf where the units are too few.
     """
     n, ranked = values.size, np.sort(values)
-    # At most k of n numbers lie below the median with probability bdtr(k, n, ½) or less, and the
-    # median is at least the (k + 1)-th unless so few do.
-    tail = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
-    k = int((tail <= delta).sum())
+    # The k-th smallest lies above the median only if fewer than k numbers do not, which has
+    # probability bdtr(k − 1, n, ½) at most.
+    k = int((scipy.special.bdtr(np.arange(n), n, 0.5) <= delta).sum())
     if not k:
         return 0.0, math.inf
     return float(ranked[k - 1]), float(ranked[n - k])

@@ -2,7 +2,7 @@
 
 Limits assume that instances are independent draws. Instances of one family resemble each other, and
 then the mean varies more than its standard error says. All groupings (by folder, by name, by a
-column) and all variables are tested at once: labels are permuted, one-way analyses of variance are
+column) and all variables are tested at once: values are permuted, one-way analyses of variance are
 computed, and only the largest of them is compared. A test that finds nothing proves nothing.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 import scipy  # scipy.special is loaded when it is first needed
 from numpy.typing import ArrayLike
 
-from truecost.arrays import FloatArray, IntArray
+from truecost.arrays import IntArray
 from truecost.stats.random import Rng, generator
 
-# How often the test may say that instances are alike where labels mean nothing.
+# How often the test may be significant where no grouping has to do with the values.
 LEVEL = 0.01
 # How many permutations: the least p-value is 0.001.
 PERMUTATIONS = 999
@@ -34,7 +34,7 @@ class Alike:
 
     @property
     def significant(self) -> bool:
-        """Whether instances within a group are alike, at 1 %."""
+        """Whether the effect is significant at 1 %, over all groupings and variables."""
         return self.p_value <= LEVEL
 
 
@@ -70,45 +70,31 @@ def alike(
     varied = total > 1e-24 * np.maximum((numbers**2).sum(axis=1), 1e-300)
     if not codes or not varied.any():
         return None
-    # The first row is the labels as they are.
+    # The first row is the values as they are.
     orders = np.tile(np.arange(n), (PERMUTATIONS + 1, 1))
     orders[1:] = generator(rng).permuted(orders[1:], axis=1)
-    strength = {}
+    strengths = {}
     for name, code in codes.items():
-        groups = int(code.max()) + 1
-        between = _between(centred[varied], code, groups, orders)
-        # Where groups explain everything, rounding must not make it negative.
-        within = np.maximum(total[varied] - between, 1e-12 * total[varied])
-        ratio = between / (groups - 1) / (within / (n - groups))
-        # On the scale of its distribution function: groupings have different degrees of freedom.
-        chances = np.maximum(scipy.special.fdtrc(groups - 1, n - groups, ratio), 1e-300)
-        strength[name] = -np.log(chances.min(axis=1))
-    largest = np.max(list(strength.values()), axis=0)
+        sizes = np.bincount(code)
+        permuted = orders[:, np.argsort(code, kind="stable")]
+        starts = np.cumsum(sizes) - sizes
+        chances = []
+        for row, square in zip(centred[varied], total[varied], strict=True):
+            between = (np.add.reduceat(row[permuted], starts, axis=1) ** 2 / sizes).sum(axis=1)
+            # Where groups explain everything, rounding must not make it negative.
+            within = np.maximum(square - between, 1e-12 * square)
+            degrees = sizes.size - 1, n - sizes.size
+            # On the scale of its distribution function: groupings differ in degrees of freedom.
+            ratio = between / degrees[0] / (within / degrees[1])
+            chances.append(scipy.special.fdtrc(*degrees, ratio))
+        strengths[name] = -np.log(np.maximum(np.min(chances, axis=0), 1e-300))
+    largest = np.max(list(strengths.values()), axis=0)
     p_values = {
         # The slack counts permutations that only rename groups as equal.
-        name: float((largest >= row[0] * (1 - 1e-12)).mean())
-        for name, row in strength.items()
+        name: float((largest >= strength[0] * (1 - 1e-12)).mean())
+        for name, strength in strengths.items()
     }
     significant = [name for name, p_value in p_values.items() if p_value <= LEVEL]
-    grouping = significant[0] if significant else min(p_values, key=lambda name: p_values[name])
-    return Alike(
-        grouping=grouping,
-        groups=int(codes[grouping].max()) + 1,
-        p_value=p_values[grouping],
-    )
-
-
-def _between(values: FloatArray, codes: IntArray, groups: int, orders: IntArray) -> FloatArray:
-    """The sum of squares between groups (permutations, variables), for centred values (variables,
-    n); the group of instance i is that of orders[., i].
-    """
-    sizes = np.bincount(codes, minlength=groups)
-    permuted = codes[orders]
-    # One count of (permutation, group) at once instead of a loop over permutations.
-    places = permuted + groups * np.arange(len(orders))[:, np.newaxis]
-    squares = np.empty((len(orders), len(values)))
-    for place, row in enumerate(values):
-        weights = np.broadcast_to(row, permuted.shape)
-        sums = np.bincount(places.ravel(), weights.ravel(), minlength=groups * len(orders))
-        squares[:, place] = (sums.reshape(len(orders), groups) ** 2 / sizes).sum(axis=1)
-    return squares
+    grouping = significant[0] if significant else min(p_values, key=p_values.__getitem__)
+    groups = int(codes[grouping].max()) + 1
+    return Alike(grouping=grouping, groups=groups, p_value=p_values[grouping])

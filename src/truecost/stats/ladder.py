@@ -4,24 +4,16 @@ The difference of means is linear in the penalty k: D(k) = A + B·k. So the pena
 "better" is false form an interval that touches one end. The test starts at k = 2, fixed beforehand,
 and goes outward on both sides, each step with all of δ, stopping on each side at the first penalty
 that is not proven. If "better" is false at 2, an error needs the rejection at 2; if not, all false
-penalties lie on one side, and an error needs the rejection of the nearest. Either is one fixed
-number, so the chance of an error is δ per direction without a further correction. k = ∞ is the
-difference of unsolved shares, the limit of D(k)/k.
+penalties lie on one side, and an error needs the rejection of the nearest that is tested there.
+Either is one fixed number, so the probability of an error is at most δ per direction without a
+further correction. k = ∞ is the difference of unsolved shares, the limit of D(k)/k.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.stats import exact
-from truecost.stats.betting import proves_above
-from truecost.stats.quantities import (
-    Numbers,
-    Runs,
-    Scale,
-    difference,
-    solved_difference,
-)
+from truecost.stats.quantities import Limits, Runs, Scale, difference, limits, solved_difference
 from truecost.stats.random import Rng
 
 # The competitions' measure; steps towards 1; and steps to the declared penalty.
@@ -33,10 +25,10 @@ OUTWARD = (3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 50.0, 75.0, 100.0, 200.0, 500.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PenaltyRanges:
     """The lowest and the highest penalty at which a direction is proven, all between included; None
-    where it is at none. `tried` are all penalties that were tested.
+    where it is at none. `limits` of the difference at all penalties that were tested.
     """
 
-    tried: tuple[float, ...]
+    limits: Mapping[float, Limits]
     better: tuple[float, float] | None
     worse: tuple[float, float] | None
 
@@ -54,7 +46,6 @@ def penalty_ranges(
     *,
     families: Sequence[object] | None = None,
     planned: int | None = None,
-    watched: bool = False,
     rng: Rng = 0,
 ) -> PenaltyRanges:
     """Test the difference of means at penalty 2 first and then outward, in both directions.
@@ -64,39 +55,33 @@ def penalty_ranges(
     winner, default, scale
         Runs on the same instances; the scale has a cutoff and a declared penalty above 2.
     delta
-        The chance of an error in each direction.
+        The probability of an error in each direction, at most.
     families
         Of each instance, where families are the units.
-    planned, watched, rng
-        As in `truecost.stats.betting.lower`.
+    planned, rng
+        As in `truecost.stats.quantities.limits`.
     """
-    made: dict[float, Numbers] = {}
-    tried: list[float] = []
+    tested: dict[float, Limits] = {}
 
-    def numbers_at(penalty: float) -> Numbers:
-        if penalty not in made:
-            if math.isinf(penalty):
-                # The share that is not solved, so that small is good as for costs.
-                numbers = solved_difference(default, winner, scale)
-            else:
-                numbers = difference(winner, default, scale, penalty)
-            made[penalty] = numbers if families is None else numbers.by_family(families)
-            tried.append(penalty)
-        return made[penalty]
+    def test(penalty: float) -> Limits:
+        if penalty not in tested:
+            # The unsolved shares, so that small is good as for costs.
+            numbers = (
+                solved_difference(default, winner)
+                if math.isinf(penalty)
+                else difference(winner, default, scale, penalty)
+            )
+            if families is not None:
+                numbers = numbers.by_family(families)
+            tested[penalty] = limits(numbers, delta, planned=planned, rng=rng)
+        return tested[penalty]
 
-    def proven(penalty: float, sign: int) -> bool:
-        numbers = numbers_at(penalty)
-        values = numbers.values if sign > 0 else 1 - numbers.values
-        if numbers.method == "signs" and not watched:
-            return exact.signs_lower(values, delta, rng) >= 0.5
-        how = {"planned": planned, "watched": watched, "balanced": True, "rng": rng}
-        return proves_above(values, 0.5, delta, **how)  # type: ignore[arg-type]
-
-    declared = scale.par if scale.par is not None else START
-    steps = (*(k for k in OUTWARD if k < declared), declared, math.inf)
-    better = climb(lambda penalty: proven(penalty, -1), steps)
-    worse = climb(lambda penalty: proven(penalty, 1), steps)
-    return PenaltyRanges(tried=tuple(sorted(tried)), better=better, worse=worse)
+    declared = scale.par or START
+    outward = (*(k for k in OUTWARD if k < declared), declared, math.inf)
+    # Of several looks one may have proven better and another worse.
+    better = climb(lambda penalty: test(penalty).upper <= 0, outward)
+    worse = climb(lambda penalty: test(penalty).lower >= 0, outward)
+    return PenaltyRanges(limits=dict(sorted(tested.items())), better=better, worse=worse)
 
 
 def climb(

@@ -19,7 +19,7 @@ a single instance each run is a unit (one row of one run). To add a quantity, ad
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,6 @@ from truecost.stats.random import Rng
 SHIFT, SHIFT_SHARE = 10.0, 0.2
 # Running times below so many seconds count as this much in ratios.
 CLOCK = 0.01
-
-Method = Literal["betting", "binomial", "signs", "median"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,14 +50,14 @@ class Runs:
     seeds: IntArray | None = None
 
     @property
-    def there(self) -> BoolArray:
-        """Which runs there are."""
+    def present(self) -> BoolArray:
+        """Where there is a run."""
         return ~np.isnan(self.costs)
 
     @property
     def single(self) -> bool:
         """Whether every instance has one run."""
-        return bool((self.there.sum(axis=1) == 1).all())
+        return bool((self.present.sum(axis=1) == 1).all())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +93,7 @@ class Numbers:
     high: float = 1.0
     decide: float | None = None
     balanced: bool = False
-    method: Method = "betting"
+    method: Literal["betting", "binomial", "signs", "median"] = "betting"
     log: bool = False
 
     def by_family(self, families: Sequence[object]) -> "Numbers":
@@ -143,32 +141,28 @@ class Limits(NamedTuple):
 
 
 def limits(
-    numbers: Numbers,
-    delta: float = 0.05,
-    *,
-    planned: int | None = None,
-    watched: bool = False,
-    rng: Rng = 0,
+    numbers: Numbers, delta: float = 0.05, *, planned: int | None = None, rng: Rng = 0
 ) -> Limits:
     """Guaranteed limits of a quantity, each one-sided at `delta`.
 
     Parameters
     ----------
     numbers
-        In the recorded order, if `watched`.
-    planned, watched, rng
-        As in `truecost.stats.betting.lower`. Exact methods are for one look; with several, numbers
-        in [0, 1] are bet on, and a median has no limits.
+        Of independent units; in the recorded order with `planned`.
+    planned
+        None for one look at all units. Otherwise how many units were planned before the first
+        look, and limits hold for looks after every unit: numbers in [0, 1] are bet on, and a median
+        has no limits.
+    rng
+        As in `truecost.stats.betting.lower`.
     """
     values, decide = numbers.values, numbers.deciding_number
+    how: dict[str, Any] = {"balanced": numbers.balanced, "decide": decide}
     if numbers.method == "median":
-        if watched:
-            return Limits(numbers.observed, 0.0, math.inf)
-        low, high = exact.median_limits(values, delta)
+        low, high = (0.0, math.inf) if planned is not None else exact.median_limits(values, delta)
         return Limits(numbers.observed, low, high, int(low > 1) - int(high < 1))
-    if watched:
-        watch = betting.Watch(delta, planned=planned, balanced=numbers.balanced, decide=decide)
-        low, high = watch.replay(values)
+    if planned is not None:
+        low, high = betting.Watch(delta, planned=planned, **how).replay(values)
     elif numbers.method == "binomial":
         successes = round(float(values.sum()))
         low = exact.share_lower(successes, values.size, delta)
@@ -177,16 +171,17 @@ def limits(
         low = exact.signs_lower(values, delta, rng)
         high = 1 - exact.signs_lower(1 - values, delta, rng)
     else:
-        how = {"balanced": numbers.balanced, "decide": decide, "rng": rng}
-        low = betting.lower(values, delta, **how)  # type: ignore[arg-type]
-        high = betting.upper(values, delta, **how)  # type: ignore[arg-type]
-    direction = 0 if decide is None else int(low >= decide) - int(high <= decide)
-    ends = [numbers.value(number) for number in (low, high)]
-    if direction and numbers.decide is not None:
-        # Rounding must not take a limit past the value that it proves.
-        pick = max if direction > 0 else min
-        ends = [pick(end, numbers.decide) for end in ends]
-    return Limits(numbers.observed, ends[0], ends[1], direction)
+        low = betting.lower(values, delta, rng=rng, **how)
+        high = betting.upper(values, delta, rng=rng, **how)
+    lower, upper = numbers.value(low), numbers.value(high)
+    if numbers.decide is None or decide is None:
+        return Limits(numbers.observed, lower, upper)
+    # Rounding must not take a limit past the value that it proves.
+    if above := low >= decide:
+        lower = max(lower, numbers.decide)
+    if below := high <= decide:
+        upper = min(upper, numbers.decide)
+    return Limits(numbers.observed, lower, upper, int(above) - int(below))
 
 
 # ---- costs ---------------------------------------------------------------------------------------
@@ -194,66 +189,54 @@ def limits(
 
 def mean(runs: Runs, scale: Scale, penalty: float | None = None) -> Numbers:
     """The mean cost; of running times a failed run costs `penalty` × cutoff (declared: `par`)."""
-    low, high = _range(scale, penalty)
-    values = _scaled(_mean_costs(runs, scale, penalty), low, high)
-    return Numbers(quantity="mean", values=values, low=low, high=high)
+    costs, low, high = _mean_costs(runs, scale, penalty)
+    return Numbers(quantity="mean", values=_scaled(costs, low, high), low=low, high=high)
 
 
 def difference(winner: Runs, default: Runs, scale: Scale, penalty: float | None = None) -> Numbers:
     """The winner's mean cost less the default's, with a failed run at `penalty` × cutoff."""
-    low, high = _range(scale, penalty)
-    gaps = _mean_costs(winner, scale, penalty) - _mean_costs(default, scale, penalty)
-    width = high - low
-    return Numbers(
-        quantity="difference", values=_scaled(gaps, -width, width), low=-width, high=width,
-        decide=0.0, balanced=True,
-    )  # fmt: skip
+    ours, low, high = _mean_costs(winner, scale, penalty)
+    theirs, *_ = _mean_costs(default, scale, penalty)
+    return _comparison("difference", ours - theirs, low - high, high - low)
 
 
 def margin(winner: Runs, default: Runs, scale: Scale, share: float) -> Numbers:
     """(1 + share)·u(default) − u(winner): above 0 where the winner costs less than `share` more."""
-    low, high = _range(scale, None)
+    ours, low, high = _mean_costs(winner, scale, None)
+    theirs, *_ = _mean_costs(default, scale, None)
     if low < 0:
         raise InputError("A margin in per cent needs costs that cannot be negative. Set low = 0.")
     if not 0 <= share < math.inf:
         raise InputError(f"The margin is {share:g}. Give a share from 0, for example 0.05.")
-    gaps = (1 + share) * _mean_costs(default, scale, None) - _mean_costs(winner, scale, None)
     least, most = (1 + share) * low - high, (1 + share) * high - low
-    return Numbers(
-        quantity="margin", values=_scaled(gaps, least, most), low=least, high=most,
-        decide=0.0, balanced=True,
-    )  # fmt: skip
+    return _comparison("margin", (1 + share) * theirs - ours, least, most)
 
 
-def _failure_cost(scale: Scale, penalty: float | None) -> float | None:
-    """What a failed run costs at the penalty; None where costs are not running times."""
+def _mean_costs(runs: Runs, scale: Scale, penalty: float | None) -> tuple[FloatArray, float, float]:
+    """The mean cost of each row, failed runs at the penalty where there is one; its range."""
     factor = scale.par if penalty is None else penalty
-    return None if scale.cutoff is None or factor is None else factor * scale.cutoff
-
-
-def _range(scale: Scale, penalty: float | None) -> tuple[float, float]:
-    most = _failure_cost(scale, penalty)
-    if most is not None:
-        return 0.0, most
+    if scale.cutoff is not None and factor is not None:
+        most = factor * scale.cutoff
+        costs = np.where(runs.failed & runs.present, most, runs.costs)
+        return _row_means(costs), 0.0, most
     if not (math.isfinite(scale.low) and math.isfinite(scale.high) and scale.low < scale.high):
         raise InputError("Guaranteed limits of a mean need the range of costs. Give low and high.")
-    return scale.low, scale.high
-
-
-def _mean_costs(runs: Runs, scale: Scale, penalty: float | None) -> FloatArray:
-    """The mean cost of each row, failed runs at the penalty where there is one."""
-    most = _failure_cost(scale, penalty)
-    if most is None:
-        return _row_means(runs.costs)
-    return _row_means(np.where(runs.failed & runs.there, most, runs.costs))
+    return _row_means(runs.costs), scale.low, scale.high
 
 
 def _row_means(values: FloatArray) -> FloatArray:
-    there = ~np.isnan(values)
-    counts = there.sum(axis=1)
+    present = ~np.isnan(values)
+    counts = present.sum(axis=1)
     if not counts.all():
         raise InputError("Every unit needs a run of each configuration that is compared.")
-    return np.asarray(np.where(there, values, 0.0).sum(axis=1) / counts)
+    return np.asarray(np.where(present, values, 0.0).sum(axis=1) / counts)
+
+
+def _comparison(quantity: str, gaps: FloatArray, low: float, high: float) -> Numbers:
+    return Numbers(
+        quantity=quantity, values=_scaled(gaps, low, high), low=low, high=high, decide=0.0,
+        balanced=True,
+    )  # fmt: skip
 
 
 def _scaled(values: FloatArray, low: float, high: float) -> FloatArray:
@@ -268,20 +251,17 @@ def wins(winner: Runs, default: Runs, scale: Scale) -> Numbers:
     independent seeds; ties count ½. A failed run loses against every solved one and ties with every
     failed one.
     """
-    ours, theirs = (_ranked(runs, scale)[:, :, np.newaxis] for runs in (winner, default))
-    theirs = theirs.swapaxes(1, 2)
-    pairs = winner.there[:, :, np.newaxis] & default.there[:, np.newaxis, :]
+    ours = _ranked(winner, scale)[:, :, np.newaxis]
+    theirs = _ranked(default, scale)[:, np.newaxis, :]
+    pairs = winner.present[:, :, np.newaxis] & default.present[:, np.newaxis, :]
     if winner.seeds is not None and default.seeds is not None:
         # Runs with one seed are no independent pair; single runs have no other.
         other = winner.seeds[:, :, np.newaxis] != default.seeds[:, np.newaxis, :]
         pairs = np.where((pairs & other).any(axis=(1, 2), keepdims=True), pairs & other, pairs)
     won = np.where(ours < theirs, 1.0, np.where(ours == theirs, 0.5, 0.0))
-    counts = pairs.sum(axis=(1, 2))
-    if not counts.all():
-        raise InputError("Every unit needs a run of each configuration that is compared.")
     return Numbers(
         quantity="wins",
-        values=np.where(pairs, won, 0.0).sum(axis=(1, 2)) / counts,
+        values=_row_means(np.where(pairs, won, np.nan).reshape(len(pairs), -1)),
         decide=0.5,
         method="signs" if winner.single and default.single else "betting",
     )
@@ -291,35 +271,31 @@ def _ranked(runs: Runs, scale: Scale) -> FloatArray:
     """Costs by which runs are compared: failed ones tie behind all others."""
     if scale.cutoff is None and not runs.failed.any():
         return runs.costs
-    return np.where(runs.failed & runs.there, np.inf, runs.costs)
+    return np.where(runs.failed & runs.present, np.inf, runs.costs)
 
 
-def solved(runs: Runs, scale: Scale) -> Numbers:  # noqa: ARG001
+def solved(runs: Runs) -> Numbers:
     """The share of runs that are solved."""
-    method: Method = "binomial" if runs.single else "betting"
+    method: Literal["binomial", "betting"] = "binomial" if runs.single else "betting"
     return Numbers(quantity="solved", values=1 - _failed_shares(runs), method=method)
 
 
-def solved_difference(winner: Runs, default: Runs, scale: Scale) -> Numbers:  # noqa: ARG001
+def solved_difference(winner: Runs, default: Runs) -> Numbers:
     """The winner's solved share less the default's."""
-    single = winner.single and default.single
-    return Numbers(
-        quantity="solved difference",
-        values=(1 + _failed_shares(default) - _failed_shares(winner)) / 2,
-        low=-1.0, high=1.0, decide=0.0, balanced=True,
-        method="signs" if single else "betting",
-    )  # fmt: skip
+    gaps = _failed_shares(default) - _failed_shares(winner)
+    numbers = _comparison("solved difference", gaps, -1.0, 1.0)
+    return replace(numbers, method="signs") if winner.single and default.single else numbers
 
 
 def discordant(winner: Runs, default: Runs, families: Sequence[object] | None = None) -> int:
     """How many units differ in the share of failed runs: the guard of the approximate interval."""
-    gaps = solved_difference(winner, default, Scale())
-    values = gaps.values if families is None else gaps.by_family(families).values
+    numbers = solved_difference(winner, default)
+    values = numbers.values if families is None else numbers.by_family(families).values
     return int((np.abs(values - 0.5) > 1e-12).sum())
 
 
 def _failed_shares(runs: Runs) -> FloatArray:
-    return _row_means(np.where(runs.there, runs.failed.astype(np.float64), np.nan))
+    return _row_means(np.where(runs.present, runs.failed.astype(np.float64), np.nan))
 
 
 # ---- speed-ups -----------------------------------------------------------------------------------
@@ -334,15 +310,14 @@ def median_speed_up(winner: Runs, default: Runs, scale: Scale, clock: float = CL
     cutoff = _cutoff(scale)
     times, late = [], []
     for runs in (winner, default):
-        first = np.arange(len(runs.costs)), runs.there.argmax(axis=1)
+        first = np.arange(len(runs.costs)), runs.present.argmax(axis=1)
         late.append(runs.failed[first])
-        seconds = runs.costs[first]
-        times.append(np.clip(np.where(late[-1], cutoff, seconds), clock, max(cutoff, clock)))
+        seconds = np.where(late[-1], cutoff, runs.costs[first])
+        times.append(np.clip(seconds, clock, max(cutoff, clock)))
     ratios = np.where(late[0], np.where(late[1], 1.0, 0.0), times[1] / times[0])
     return Numbers(
-        quantity="median speed-up", values=ratios, low=0.0, high=math.inf, decide=1.0,
-        method="median",
-    )  # fmt: skip
+        quantity="median speed-up", values=ratios, high=math.inf, decide=1.0, method="median"
+    )
 
 
 def geometric_speed_up(winner: Runs, default: Runs, scale: Scale) -> Numbers:
@@ -350,15 +325,17 @@ def geometric_speed_up(winner: Runs, default: Runs, scale: Scale) -> Numbers:
     cutoff.
     """
     cutoff, shift = _cutoff(scale), shift_of(scale)
-    logs = []
-    for runs in (winner, default):
-        seconds = np.where(runs.failed & runs.there, cutoff, np.minimum(runs.costs, cutoff))
-        logs.append(_row_means(np.log(seconds + shift)))
+    ours, theirs = (
+        _row_means(
+            np.log(
+                np.where(runs.failed & runs.present, cutoff, np.minimum(runs.costs, cutoff)) + shift
+            )
+        )
+        for runs in (winner, default)
+    )
     most = math.log((cutoff + shift) / shift)
-    return Numbers(
-        quantity="geometric speed-up", values=_scaled(logs[1] - logs[0], -most, most),
-        low=-most, high=most, decide=1.0, balanced=True, log=True,
-    )  # fmt: skip
+    numbers = _comparison("geometric speed-up", theirs - ours, -most, most)
+    return replace(numbers, decide=1.0, log=True)
 
 
 def shift_of(scale: Scale) -> float:

@@ -1,9 +1,7 @@
 """What choosing adds to a training cost (over-tuning), in the paper's sign: true − training cost.
 
-Two quantities are kept apart. The *selection error* says that the number is too good: the training
-cost of whoever is chosen by it is too low. It does not say that the choice is bad. *An earlier
-incumbent was better* says that the search went past something: that takes test runs of the
-incumbents, and a limit for each, since the least of several noisy test means is too low itself.
+The selection error says that the number is too good: the training cost of the configuration that is
+chosen by it is too low. It does not say that the choice is bad.
 """
 
 import itertools
@@ -15,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecost.arrays import BoolArray, FloatArray
-from truecost.errors import InputError, check_share
-from truecost.stats import betting
+from truecost.errors import InputError
 from truecost.stats.grouping import codes_of
 from truecost.stats.random import Rng, generator
 
@@ -78,44 +75,38 @@ def selection_error(
         raise InputError("The selection error needs mean costs as (configurations, instances).")
     if families is not None:
         costs = family_means(costs, families)
-    mask = ~np.isnan(costs)
-    costs, mask = costs[:, mask.any(axis=0)], mask[:, mask.any(axis=0)]
-    units = costs.shape[1]
-    if units < 2 or splits < 1:
+    costs = costs[:, ~np.isnan(costs).all(axis=0)]
+    if costs.shape[1] < 2:
         return None
-    halves = _halves(units, splits, rng)
-    adjusted = costs if mask.all() else costs - difficulty(costs, mask)
-    values, number = np.where(mask, adjusted, 0.0), mask.astype(np.float64)
-    sums, counts = values.sum(axis=1, keepdims=True), number.sum(axis=1, keepdims=True)
-    bounds = float(costs[mask].min()), float(costs[mask].max())
-    errors, held_outs = [], []
-    step = max(1, BLOCK // max(costs.shape))
-    for start in range(0, len(halves), step):
-        half = halves[start : start + step].astype(np.float64).T
-        train_sums, train_counts = values @ half, number @ half
-        held_counts = counts - train_counts
-        least = np.maximum(1, LEAST_SHARE * train_counts.max(axis=0))
-        enough = (train_counts >= least) & (held_counts > 0.5)
-        train = np.where(enough, train_sums / np.maximum(train_counts, 1), np.inf)
-        place, columns = train.argmin(axis=0), np.arange(half.shape[1])
-        chosen = np.isfinite(train[place, columns])
-        held = ((sums - train_sums) / np.maximum(held_counts, 1))[place, columns]
-        # Adjusted means of few runs may lie beyond every cost.
-        best = np.clip(train[place, columns], *bounds)
-        held = np.clip(held, *bounds)
-        errors.append((held - best)[chosen])
-        held_outs.append(held[chosen])
-    seen = np.concatenate(errors)
-    if not seen.size:
+    present = ~np.isnan(costs)
+    adjusted = costs if present.all() else costs - difficulty(costs)
+    values, one = np.where(present, adjusted, 0.0), present.astype(np.float64)
+    halves = _halves(costs.shape[1], splits, rng)
+    trained, held = [], []
+    for block in np.array_split(halves, math.ceil(len(halves) * max(costs.shape) / BLOCK)):
+        sides = [half.T.astype(np.float64) for half in (block, ~block)]
+        counts = [one @ side for side in sides]
+        train, rest = (
+            values @ side / np.maximum(count, 1) for side, count in zip(sides, counts, strict=True)
+        )
+        enough = (counts[0] >= LEAST_SHARE * counts[0].max(axis=0)) & (counts[0] * counts[1] > 0)
+        train[~enough] = np.inf
+        place, splits_of_block = train.argmin(axis=0), np.arange(len(block))
+        trained.append(train[place, splits_of_block])
+        held.append(rest[place, splits_of_block])
+    chosen = np.isfinite(np.concatenate(trained))
+    if not chosen.any():
         return None
-    error = ALL_FOR_HALF * float(seen.mean())
-    # What is a rounding of the costs' own size is nothing.
-    nothing = 1e-12 * float(np.abs(costs[mask]).max(initial=0.0))
-    return Selection(
-        error=0.0 if abs(error) <= nothing else error,
-        held_out=float(np.concatenate(held_outs).mean()),
-        splits=len(halves),
+    # Adjusted means of few runs may lie beyond every cost.
+    seen = costs[present]
+    best, later = (
+        np.clip(np.concatenate(part)[chosen], seen.min(), seen.max()) for part in (trained, held)
     )
+    error = ALL_FOR_HALF * float((later - best).mean())
+    # What is a rounding of the costs' own size is nothing.
+    if abs(error) <= 1e-12 * float(np.abs(seen).max()):
+        error = 0.0
+    return Selection(error=error, held_out=float(later.mean()), splits=len(halves))
 
 
 def _halves(units: int, splits: int, rng: Rng) -> BoolArray:
@@ -141,22 +132,21 @@ def family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
     """
     codes = codes_of(families)
     member = (codes[:, np.newaxis] == np.arange(codes.max() + 1)).astype(np.float64)
-    there = ~np.isnan(costs)
-    counts = there @ member
-    sums = np.where(there, costs, 0.0) @ member
+    counts = ~np.isnan(costs) @ member
+    sums = np.nan_to_num(costs) @ member
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def difficulty(means: FloatArray, known: BoolArray) -> FloatArray:
-    """What each instance adds to all costs, 0 on average: least squares of cost = configuration +
-    instance.
+def difficulty(means: FloatArray) -> FloatArray:
+    """What each instance adds to all costs (m, n), 0 on average: least squares of cost =
+    configuration + instance; NaN is missing.
     """
-    means = np.where(known, means, 0.0)
-    by_row, by_column = np.maximum(known.sum(axis=1), 1), np.maximum(known.sum(axis=0), 1)
+    present, costs = ~np.isnan(means), np.nan_to_num(means)
+    by_row, by_column = np.maximum(present.sum(axis=1), 1), np.maximum(present.sum(axis=0), 1)
     added = np.zeros(means.shape[1])
     for _ in range(SWEEPS):
-        level = np.where(known, means - added, 0).sum(axis=1) / by_row
-        new = np.where(known, means - level[:, np.newaxis], 0).sum(axis=0) / by_column
+        level = np.where(present, costs - added, 0).sum(axis=1) / by_row
+        new = np.where(present, costs - level[:, np.newaxis], 0).sum(axis=0) / by_column
         # Only differences between instances are determined.
         new -= new.mean()
         moved = float(np.abs(new - added).max())
@@ -164,50 +154,3 @@ def difficulty(means: FloatArray, known: BoolArray) -> FloatArray:
         if moved <= 1e-9 * float(np.abs(added).max()):
             break
     return added
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
-    """The earlier incumbent that is most surely better than the final one: the mean of final −
-    earlier over the units that both have, and its limit.
-    """
-
-    place: int
-    difference: float
-    lower: float
-    proven: bool
-
-
-def earlier_incumbent(
-    tests: Sequence[FloatArray], low: float, high: float, delta: float = 0.05, *, rng: Rng = 0
-) -> Earlier | None:
-    """Compare the final incumbent with each earlier one, on test runs, each at δ/(k − 1): with
-    probability 1 − δ none of the limits is wrong. None without common units.
-
-    Parameters
-    ----------
-    tests
-        Of each of the k incumbents in the order of time, the final one last: its cost on each unit,
-        (n,), NaN where there is none.
-    low, high
-        The range of costs.
-    """
-    check_share(delta)
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError("Guaranteed limits of a mean need the range of costs. Give low and high.")
-    final, width, best = np.asarray(tests[-1], float), high - low, None
-    for place, earlier in enumerate(tests[:-1]):
-        gaps = final - np.asarray(earlier, float)
-        gaps = gaps[~np.isnan(gaps)]
-        if not gaps.size:
-            continue
-        numbers = np.clip((gaps / width + 1) / 2, 0, 1)
-        share = delta / (len(tests) - 1)
-        limit = betting.lower(numbers, share, balanced=True, decide=0.5, rng=rng)
-        candidate = Earlier(
-            place=place, difference=float(gaps.mean()), lower=(2 * limit - 1) * width,
-            proven=limit >= 0.5,
-        )  # fmt: skip
-        if best is None or (candidate.lower, candidate.difference) > (best.lower, best.difference):
-            best = candidate
-    return best

@@ -16,11 +16,7 @@ from numpy.typing import ArrayLike
 from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.matrix import CostMatrix
-from truecost.stats.allocation import Sizes
-
-# Costs looked at in one go: a few MB keep the temporaries of a large matrix small against the
-# matrix, and in the cache.
-BLOCK = 500_000
+from truecost.stats.allocation import Sizes, sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,22 +43,19 @@ class VarianceComponents:
     @classmethod
     def known(cls, *, within: ArrayLike, across: ArrayLike) -> "VarianceComponents":
         """Components known or assumed beforehand, not taken from the runs they will be used on."""
-        both = np.broadcast_arrays(
-            np.atleast_1d(np.asarray(within, float)), np.atleast_1d(np.asarray(across, float))
-        )
-        for values, name in zip(both, ("within", "across"), strict=True):
-            if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all():
-                raise InputError(
-                    f"{name} is {values}. Give one number of 0 or more, or a flat list of them."
-                )
-        return cls(within=both[0], across=both[1], total=both[0] + both[1], estimated=False)
+        pair = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, float)) for x in (within, across)))
+        if pair[0].ndim != 1 or not all((np.isfinite(x) & (x >= 0)).all() for x in pair):
+            raise InputError(
+                "within and across are variances. Give numbers of 0 or more, or flat lists of them."
+            )
+        return cls(within=pair[0], across=pair[1], total=pair[0] + pair[1], estimated=False)
 
     def __getitem__(self, configuration: int) -> "VarianceComponents":
         """Those of one configuration."""
-        parts = {
-            name: getattr(self, name)[[configuration]] for name in ("within", "across", "total")
-        }
-        return replace(self, **parts)
+        one = [configuration]
+        return replace(
+            self, within=self.within[one], across=self.across[one], total=self.total[one]
+        )
 
     @property
     def within_share(self) -> FloatArray:
@@ -73,19 +66,19 @@ class VarianceComponents:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(within / (within + across))
 
-    def tau_squared(self, allocation: Sizes) -> FloatArray:
+    def tau_squared(self, allocation: ArrayLike | Sizes) -> FloatArray:
         """τ² = within + (Σ n_i²/N)·across of Lemma 4, N times the variance of Lemma 2.
 
         Negative estimates count as 0. The sizes of many allocations broadcast against the M
         configurations. With at most one run per instance `total` stands in where the two cannot be
         separated.
         """
-        concentration = np.asarray(allocation.sum_of_squares) / np.asarray(allocation.runs)
-        apart = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)
+        n, _, squares = sizes(allocation)
+        concentration = squares / n
+        tau_squared = np.maximum(self.within, 0) + concentration * np.maximum(self.across, 0)
         # Σ n_i² = N says that no instance has two runs.
-        return np.where(
-            concentration == 1, np.where(np.isnan(apart), np.maximum(self.total, 0), apart), apart
-        )
+        unknown = (concentration == 1) & np.isnan(tau_squared)
+        return np.where(unknown, np.maximum(self.total, 0), tau_squared)
 
 
 def variance_components(matrix: CostMatrix) -> VarianceComponents:
@@ -105,17 +98,7 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     >>> round(float(components.across[0]), 2)
     0.79
     """
-    configurations, instances, runs = matrix.shape
     costs = matrix.charged
-    # At least one configuration at a time, however large.
-    step = max(1, BLOCK // max(1, instances * runs))
-    blocks = [_components(costs[k : k + step]) for k in range(0, configurations, step)]
-    within, across, total = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    return VarianceComponents(within=within, across=across, total=total, estimated=True)
-
-
-def _components(costs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """within, across and total of some configurations, (m, P, R)."""
     missing = np.isnan(costs)
     counts = costs.shape[2] - missing.sum(axis=2, dtype=np.float64)
     means = np.where(missing, 0, costs).sum(axis=2) / np.maximum(counts, 1)
@@ -125,13 +108,14 @@ def _components(costs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     number, twice = used.sum(axis=1), repeated.sum(axis=1)
     middle = means.sum(axis=1) / np.maximum(number, 1)
     centred = np.where(used, means - middle[:, np.newaxis], 0)
-    within_each = np.where(repeated, squares / np.maximum(counts - 1, 1), 0)
+    variances = np.where(repeated, squares / np.maximum(counts - 1, 1), 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        within = np.where(twice >= 1, within_each.sum(axis=1) / twice, np.nan)
+        within = np.where(twice >= 1, variances.sum(axis=1) / twice, np.nan)
         # Unbiased for within + across whatever the counts: squares of runs less products of
         # different instances' means.
         between = (centred**2).sum(axis=1) / (number - 1)
         total = (squares / np.maximum(counts, 1)).sum(axis=1) / number + between
     total = np.where(number >= 2, total, np.nan)
     # One instance that was run twice is too little to tell the two apart by.
-    return within, np.where(twice >= 2, total - within, np.nan), total
+    across = np.where(twice >= 2, total - within, np.nan)
+    return VarianceComponents(within=within, across=across, total=total, estimated=True)

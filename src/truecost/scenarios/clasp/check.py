@@ -21,35 +21,27 @@ def total_cost(leaves: list[tuple[int, int]], order: list[int], colours: list[st
     return total
 
 
-def fault_of(program: str, output: str) -> str | None:
-    """What is wrong with the answer, None if nothing is."""
-    known = dict(re.findall(r"^10 (leaves|m|optimum) (.*)$", program, re.MULTILINE))
+@cache
+def _problem(instance: str) -> tuple[list[tuple[int, int]], int, int]:
+    """The leaves, m and the optimum of an instance."""
+    known = dict(re.findall(r"^10 (leaves|m|optimum) (.*)$", Path(instance).read_text(), re.M))
     pairs = re.findall(r"(\d+),(\d+)", known["leaves"])
-    leaves = [(int(weight), int(cardinality)) for weight, cardinality in pairs]
-    most, optimum = int(known["m"]), int(known["optimum"])
+    return [(int(w), int(c)) for w, c in pairs], int(known["m"]), int(known["optimum"])
+
+
+def fault(instance: str, output: str) -> str | None:
+    """What is wrong with the answer to the instance in this file; None if nothing is."""
+    leaves, most, optimum = _problem(instance)
     # No proof is asked for: the optimum is known from dynamic programming.
     if re.search(r"^UNSATISFIABLE$", output, re.MULTILINE):
         wrong = f"said to be unsatisfiable, but the optimum {optimum} is at most m = {most}"
         return None if most < optimum else wrong
     places = {int(place): int(leaf) for leaf, place in re.findall(r"\bat\((\d+),(\d+)\)", output)}
-    coloured = re.findall(r"\bcolour\((\d+),(\w+)\)", output)
-    colours = {int(place): colour for place, colour in coloured}
+    colours = dict(re.findall(r"\bcolour\((\d+),(\w+)\)", output))
     everything = list(range(len(leaves)))
     ordered = sorted(places) == sorted(places.values()) == everything
-    if not ordered or sorted(colours) != everything[1:]:
-        return (
-            "expected every leaf in a place of its own, and a colour for every place but the first"
-        )
+    if not ordered or sorted(map(int, colours)) != everything[1:]:
+        return "not every leaf has a place of its own, or not every place but the first a colour"
     order = [places[place] for place in everything]
-    total = total_cost(leaves, order, [colours[place] for place in everything[1:]])
+    total = total_cost(leaves, order, [colours[str(place)] for place in everything[1:]])
     return None if total <= most else f"the total cost is {total}, above m = {most}"
-
-
-@cache
-def _text(instance: str) -> str:
-    return Path(instance).read_text()
-
-
-def fault(instance: str, output: str) -> str | None:
-    """What is wrong with the answer to the instance in this file: what a scenario calls."""
-    return fault_of(_text(instance), output)

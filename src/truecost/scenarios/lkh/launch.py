@@ -33,32 +33,25 @@ def tour_length(cities: list[tuple[int, int]], tour: list[int]) -> int:
     """The length of a closed tour in TSPLIB's EUC_2D, each distance rounded; refused if it is no
     tour of all cities.
     """
-    if (
-        len(tour) != len(cities) + 1
-        or tour[0] != tour[-1]
-        or sorted(tour[1:]) != list(range(len(cities)))
-    ):
+    if tour[0] != tour[-1] or sorted(tour[1:]) != list(range(len(cities))):
         raise ValueError(f"expected a tour of all cities, got {tour[:10]}…")
     points = [cities[city] for city in tour]
     return sum(int(math.dist(a, b) + 0.5) for a, b in itertools.pairwise(points))
 
 
-def parameter_file(
-    instance: Path, reference: int, runs: int, seed: int, parameters: list[str]
-) -> str:
+def parameter_file(instance: Path, reference: str, runs: str, seed: str, words: list[str]) -> str:
     """What LKH reads; parameters of the configuration come last."""
     lines = {
-        "PROBLEM_FILE": str(instance),
-        "SEED": str(seed),
-        "RUNS": str(min(runs, 10_000)),
-        "TRACE_LEVEL": "0",
+        "PROBLEM_FILE": instance,
+        "SEED": seed,
+        "RUNS": min(int(runs), 10_000),
+        "TRACE_LEVEL": 0,
         # Without a population LKH goes on after the optimum is met.
-        "POPULATION_SIZE": "2",
+        "POPULATION_SIZE": 2,
     }
-    if reference:
-        lines["OPTIMUM"] = str(reference)
-    for name, value in zip(parameters[::2], parameters[1::2], strict=True):
-        lines[name.removeprefix("-")] = value
+    if int(reference):
+        lines["OPTIMUM"] = reference
+    lines |= zip((word.removeprefix("-") for word in words[::2]), words[1::2], strict=True)
     return "".join(f"{name} = {value}\n" for name, value in lines.items())
 
 
@@ -102,7 +95,7 @@ def main(words: list[str]) -> None:
     cities = coordinates(path.read_text())
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.par"
-        file.write_text(parameter_file(path, int(reference), int(runs), int(seed), parameters))
+        file.write_text(parameter_file(path, reference, runs, seed, parameters))
         # The child has everything loaded, so that its CPU time is LKH's alone.
         child = os.fork()
         if child == 0:

@@ -1,6 +1,8 @@
-"""Figures of an assessment, with matplotlib: each function takes `ax=` and returns Axes.
+"""Figures of an assessment, with matplotlib.
 
-`save(axes, "figure.pdf", width="column")` writes one for a two-column paper.
+Each function takes the assessment and `ax=`, the axes to draw into (those of a new figure unless
+given), and returns the axes. `save(axes, "figure.pdf", width="column")` writes one for a two-column
+paper.
 """
 
 from truecost.show.figures.comparison import deciding, ecdf, same_instances, scatter

@@ -6,7 +6,7 @@ Figures are made without pyplot, so that no window opens and no global state cha
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -112,41 +112,38 @@ def legend(ax: "Axes", columns: int = 2, *, right: bool = False) -> None:
 
 def log_if_wide(values: Iterable[float]) -> bool:
     """Whether an axis of these values is logarithmic: all positive, and a factor of 5 apart."""
-    known = [value for value in values if value == value]
-    return bool(known) and min(known) > 0 and max(known) > 5 * min(known)
+    numbers = [value for value in values if value == value]
+    return bool(numbers) and min(numbers) > 0 and max(numbers) > 5 * min(numbers)
 
 
-def few_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
-    """Keep the labels of linear axes apart: 33,000,000 is long, and 3.3 with 1e7 in a corner is
-    overlooked.
+def mark_rows(ax: "Axes", names: Sequence[str]) -> None:
+    """Name the rows 0, 1, … of a figure, the first on top."""
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+
+
+def neat_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
+    """Write few and plain numbers: 33,000,000 is long, and 3.3 with 1e7 in a corner is overlooked;
+    on a logarithmic axis 0.1, 1, 10 instead of powers of ten.
     """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-    for name, axis, limits, scale in (
-        ("x", ax.xaxis, ax.get_xlim(), ax.get_xscale()),
-        ("y", ax.yaxis, ax.get_ylim(), ax.get_yscale()),
-    ):
-        if name in which and scale == "linear":
-            largest = max(map(abs, limits))
+    for axis in [{"x": ax.xaxis, "y": ax.yaxis}[name] for name in which]:
+        low, high = sorted(axis.get_view_interval())
+        axis.set_major_formatter(FuncFormatter(_tick))
+        if axis.get_scale() == "log":
+            narrow = low > 0 and high < 30 * low
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
+            axis.set_minor_formatter(NullFormatter())
+        else:
+            largest = max(abs(low), abs(high))
             number = 2 if largest >= 1e6 else 3 if largest >= 1e3 else 4
             axis.set_major_locator(MaxNLocator(number, steps=[1, 2, 2.5, 5, 10]))
-            axis.set_major_formatter(FuncFormatter(_tick))
 
 
 def _tick(value: float, _: object = None) -> str:
     return f"{value:,.10g}".replace("-", "−")
-
-
-def plain_ticks(ax: "Axes", which: Literal["x", "y"]) -> None:
-    """Write 0.1, 1, 10 on a logarithmic axis instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis = ax.xaxis if which == "x" else ax.yaxis
-    low, high = sorted(axis.get_view_interval())
-    narrow = low > 0 and high < 30 * low
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
-    axis.set_major_formatter(FuncFormatter(_tick))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def save(

@@ -1,32 +1,31 @@
 """What a search runs next: the schedule of heats, stages, duels and the final.
 
-How a search goes:
-
-1. The budget is spent in about eight *heats*. Each opens with the *incumbent* (the best so far, and
-   the heat's *defender*), five dropped configurations that look promising (second chances: often a
-   single run spoke against them), and new *proposals* (`model`), made when their first run starts.
-2. All run the same cells in the same order, the incumbent's runs first. The first stage is one run
-   each; then `race.next_stage` drops the worst and brings the *contenders* to 25 % more runs.
-3. When the race is over, its *leader* is the *challenger* of the defender: in a *duel* the one with
-   fewer runs catches up, until the winner becomes the incumbent.
+1. The budget is spent in about eight *heats*. A heat opens with the *incumbent* (the best so far,
+   its *defender*), five dropped configurations that look promising (second chances: often a single
+   run spoke against them), and new *proposals* (`model`), made when their first run starts.
+2. All members run the same cells in the same order, the defender's cells first. The first stage is
+   one run each; then `race.next_stage` drops the worst and brings the *contenders* to 25 % more
+   runs.
+3. The leader of a finished race is the *challenger* of the defender: in a *duel* the one with fewer
+   runs catches up, until the winner becomes the incumbent.
 4. Where workers would wait, the next heat opens early. Winners of heats that ran at once meet in a
    duel of their own.
 5. With many workers, or when no proposals are left, a *final* of 16 is halved by plain means.
 
-`Schedule` decides without doing anything: `next` says which run to start, `take` takes in its cost.
-A run that another heat has under way is not started twice: both heats wait for it. Whoever exceeds
-a cap is out, in all heats.
+`Schedule` decides and does nothing else: `next` returns the run to start, `take` takes in its cost.
+A run that another heat has under way is not started twice: both heats wait for it. A configuration
+that exceeds a cap is eliminated from all heats.
 
-What is decided is recorded as events; from these and the runs, `restore` rebuilds the state:
+Decisions are recorded as events; `restore` rebuilds the state from these and the runs:
 
-* "heat": number, kind, grant, defender, members, new (proposals), order, made (runs before it);
+* "heat": number, grant, defender, members, new (proposals), order, final, made (runs before it);
 * "proposal": heat, name, origin;
-* "stage": heat, contenders, stop, keep, later, challenger, started;
+* "stage": heat, contenders, stop, keep, deferred, challenger, started;
 * "over": heat, reason; "incumbent": name, runs.
 
-Configurations are given by their places, the order of proposals, except where it says name. Random
-generators are seeded by (seed, number of events): a resumed search draws nothing twice, and need
-not go the way it would have gone.
+Events identify configurations by `ConfigId`, the order of proposals, except where they say name.
+Random generators are seeded by (seed, number of events): a resumed search draws nothing twice, and
+need not repeat what it would have done without the interruption.
 """
 
 import math
@@ -35,31 +34,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truecost.campaigns.comparison import LEAST_RUNS
-from truecost.campaigns.grid import Cell, Grid, Place
-from truecost.campaigns.heat import Heat, HeatKind, Stage, Start
-from truecost.campaigns.model import Proposal, Proposer, promising
-from truecost.campaigns.race import SMALL_BUDGET, affordable, duel, next_stage, size_of_heat
-from truecost.campaigns.tried import Tried
+from truecost.campaigns.search.comparison import LEAST_RUNS
+from truecost.campaigns.search.grid import Cell, ConfigId, Grid
+from truecost.campaigns.search.heat import Heat, Stage, Start
+from truecost.campaigns.search.history import History
+from truecost.campaigns.search.model import Proposal, Proposer, promising
+from truecost.campaigns.search.race import (
+    SMALL_BUDGET,
+    affordable,
+    duel,
+    final_stage,
+    next_stage,
+    size_of_heat,
+)
 from truecost.matrix.log import Step
 from truecost.space.space import Configuration, Space
 
-# Workers per heat: one heat more may be open for as many.
+# Another heat may be open for each of this many workers.
 WORKERS_PER_HEAT = 4
+# The least runs in a stage, unless there are fewer workers: short stages leave workers idle.
+STAGE_RUNS = 12
 # How many dropped configurations get a second chance in a heat.
 SECOND_CHANCES = 5
-# The final: from how many workers, for how many, and its runs as a share of those before it.
+# The final: from how many workers, of how many contenders, and its share of the runs before it.
 FINAL_WORKERS, FINALISTS, FINAL_SHARE = 9, 16, 0.15
-# Another final, after a larger budget, when there are this many times the runs.
+# A larger budget ends with another final if it has this many times the runs.
 FINAL_AGAIN = 2.0
 # The kinds of events.
 KINDS = ("heat", "proposal", "stage", "over", "incumbent")
 
 
 class Run(NamedTuple):
-    """A run to start: stop it when it costs more than the cap."""
+    """A run to start, and to stop when it costs more than the cap."""
 
-    place: Place
+    config_id: ConfigId
     cell: Cell
     cap: float = math.inf
 
@@ -70,30 +78,28 @@ class Schedule:
     Parameters
     ----------
     space, grid
-        What is searched, and the runs on training instances.
+        The configurations, and the runs on training instances.
     seed
-        Of proposals and orders.
+        Seed of proposals and orders.
     workers
         How many runs are made at a time.
     low
         The lowest possible cost; -inf if there is none.
     capping
-        Whether a run can be stopped when it has cost too much, and no cost is below 0.
+        Whether a run can be stopped when it has cost too much; then no cost may be negative.
     starts
         Configurations to try first, after the default.
     record
-        Takes every event, its kind and data.
-    final
-        Whether runs are kept for a final; by default from `FINAL_WORKERS` workers on.
+        Called with the kind and the data of every event.
 
     Attributes
     ----------
-    tried
-        Configurations and their runs; `tried.incumbent` is the place of the best so far.
+    history
+        The configurations and their runs.
     reason
         Why the last heat ended.
     steps
-        The incumbent so far, after how many runs.
+        The incumbents so far, and the number of runs before each.
     """
 
     def __init__(
@@ -107,50 +113,45 @@ class Schedule:
         capping: bool = False,
         starts: Sequence[Configuration] = (),
         record: Callable[[str, dict[str, Any]], Any] = lambda _kind, _data: None,
-        final: bool | None = None,
     ) -> None:
         self._space, self._grid, self._seed = space, grid, seed
         self._workers, self._low, self._capping, self._record = workers, low, capping, record
-        self.tried = Tried()
+        self.history = History()
         self.reason = ""
         self.steps: list[Step] = []
-        # What is proposed before anything is known, each of them once.
+        # Proposed before the model is asked, each of them once.
         first = [space.default(), *(Configuration.of(start.values) for start in starts)]
         self._starts = {configuration.name: configuration for configuration in first}
         self._proposer = Proposer(space, seed)
         self._size, self._exhausted = space.size(), False
         self._heats: list[Heat] = []
         self._opened = self._events = 0
-        # Whether a heat has had a winner; before, there is no incumbent to defend its place.
+        # Whether a heat has had a winner; before, no incumbent defends its title.
         self._has_incumbent = False
-        self._wants_final = workers >= FINAL_WORKERS if final is None else final
-        # The runs made when the last final began.
+        # The number of runs when the last final began.
         self._final_at = 0
         # Runs under way, and the heats that wait for each; the first of them set its cap.
-        self._flying: dict[tuple[Place, Cell], list[Heat]] = {}
-        # The runs that the budget leaves, those under way taken off.
+        self._under_way: dict[tuple[ConfigId, Cell], list[Heat]] = {}
+        # The runs that the budget leaves, without those under way.
         self._left = 0.0
 
     @property
     def incumbent(self) -> Configuration:
         """The best configuration so far."""
-        if not self.tried.configurations:
+        if not self.history.configurations:
             return self._space.default()
-        return self.tried.configurations[self.tried.incumbent]
+        return self.history.configurations[self.history.incumbent]
 
     def next(self, left: float) -> Run | None:
         """The next run to start; None while others must finish first, or when the search is over.
 
-        Parameters
-        ----------
-        left
-            How many runs the budget leaves, those under way included.
+        `left` is the number of runs that the budget leaves, with those under way.
         """
-        self._left = left - len(self._flying)
+        self._left = left - len(self._under_way)
         while self._left >= 1:
             for heat in self._heats:
                 if (run := self._next_of(heat)) is not None:
-                    self._flying[run.place, run.cell] = [heat]
+                    self._under_way[run.config_id, run.cell] = [heat]
                     heat.running += 1
                     return run
             idle = next((heat for heat in self._heats if heat.is_idle), None)
@@ -158,112 +159,116 @@ class Schedule:
                 self._advance(idle)
             elif not self._open():
                 break
-        if not self._flying:
+        if not self._under_way:
             self._close()
         return None
 
     def take(self, run: Run, cost: float, *, censored: bool = False) -> None:
-        """Take in the cost of a run; `censored`: it was stopped at its cap."""
-        self._add_run(run.place, run.cell, cost, censored=censored)
-        heats = self._flying.pop((run.place, run.cell))
+        """Take in the cost of a run; a censored one was stopped at its cap."""
+        self._add_run(run.config_id, run.cell, cost, censored=censored)
+        heats = self._under_way.pop((run.config_id, run.cell))
         for heat in heats:
             heat.running -= 1
-            heat.later_running.discard(run.place)
+            heat.deferred_running.discard(run.config_id)
         if cost > run.cap:
-            # A timeout may cost more than a cap that did not stop it. The cap was the first heat's.
-            heats[0].drop(run.place)
+            # A timeout may cost more than a cap that did not stop it: the cap of the first heat.
+            heats[0].drop(run.config_id)
 
-    def _add_run(self, place: Place, cell: Cell, cost: float, *, censored: bool) -> None:
-        """Add a run to what is known; a configuration whose cost is not known is out."""
-        tried = self.tried
+    def _add_run(self, config_id: ConfigId, cell: Cell, cost: float, *, censored: bool) -> None:
+        """Add a run; a run without a cost eliminates its configuration."""
+        history = self.history
         unknown = censored or math.isnan(cost)
         if not math.isnan(cost):
-            tried.add_run(place, cell, cost, censored=censored)
-        tried.out[place] |= unknown
+            history.add_run(config_id, cell, cost, censored=censored)
+        history.eliminated[config_id] |= unknown
         for heat in self._heats:
             if unknown:
-                heat.drop(place)
-            if place in heat.costs:
-                heat.take_costs(place, tried.costs[place])
+                heat.drop(config_id)
+            if config_id in heat.costs:
+                heat.take_costs(config_id, history.costs[config_id])
 
     def _next_of(self, heat: Heat) -> Run | None:
-        """The next run of a heat's stage: first without caps, then of proposals, last of `later`.
+        """The next run of a heat's stage: queued ones, then proposals, then deferred contenders.
 
-        Caps follow from the costs of those who run without one, so these must have finished.
+        Caps follow from the costs of runs without a cap, so these must have finished.
         """
         while heat.queue:
             start = heat.queue.popleft()
             if (run := self._startable(heat, start)) is not None:
                 return run
         if heat.new:
-            if heat.uncapped <= 0 and heat.running > len(heat.later_running):
+            if heat.uncapped <= 0 and heat.running > len(heat.deferred_running):
                 return None
             return self._propose(heat)
-        if heat.running > len(heat.later_running):
+        if heat.running > len(heat.deferred_running):
             return None
         stop, limit = heat.stage.stop if heat.stage else 0, heat.limit()
-        for place in [place for place in heat.later if place not in heat.later_running]:
-            allowed = limit - heat.total(place)
-            if heat.count(place) >= stop:
-                heat.later.remove(place)
+        for contender in [one for one in heat.deferred if one not in heat.deferred_running]:
+            allowed = limit - heat.total(contender)
+            if heat.count(contender) >= stop:
+                heat.deferred.remove(contender)
             elif allowed <= 0:  # a run costs more than nothing
-                heat.drop(place)
+                heat.drop(contender)
             else:
-                heat.later_running.add(place)
-                run = self._startable(heat, Start(place, heat.count(place), allowed))
+                heat.deferred_running.add(contender)
+                run = self._startable(heat, Start(contender, heat.count(contender), allowed))
                 if run is not None:
                     return run
         return None
 
     def _startable(self, heat: Heat, start: Start) -> Run | None:
         """A run, unless it is known, under way in another heat, or of no use."""
-        place, cell = start.place, heat.order[start.position]
-        if cell in self.tried.costs[place] or self.tried.out[place]:
+        config_id, cell = start.config_id, heat.order[start.position]
+        if cell in self.history.costs[config_id] or self.history.eliminated[config_id]:
             return None
-        if (waiting := self._flying.get((place, cell))) is not None:
+        if (waiting := self._under_way.get((config_id, cell))) is not None:
             waiting.append(heat)
             heat.running += 1
             return None
-        return Run(place, cell, start.cap)
+        return Run(config_id, cell, start.cap)
 
     def _propose(self, heat: Heat) -> Run | None:
         """The first run of a new configuration."""
-        tried = self.tried
+        history = self.history
         configuration = next(
-            (c for name, c in self._starts.items() if name not in tried.names), None
+            (c for name, c in self._starts.items() if name not in history.names), None
         )
         if configuration is not None:
             point = self._space.points.encode([configuration.values])[0]
-            origin = "start" if tried.configurations else "default"
+            origin = "start" if history.configurations else "default"
             proposal: Proposal | None = Proposal(configuration, origin, point)
         else:
-            spent = tried.made / max(tried.made + len(self._flying) + self._left, 1.0)
+            spent = history.runs / max(self._started + self._left, 1.0)
             proposal = self._proposer.propose(
-                tried, events=self._events, spent=spent, default_leads=tried.incumbent == 0
+                history, events=self._events, spent=spent, default_leads=history.incumbent == 0
             )
         if proposal is None:
             self._exhausted, heat.new = True, 0
             return None
         name = proposal.configuration.name
         self._event("proposal", heat=heat.number, name=name, origin=proposal.origin)
-        place = tried.enter(*proposal)
+        config_id = history.enter(*proposal)
         cap = math.inf if heat.uncapped > 0 else heat.limit()
-        heat.enter(place)
+        heat.enter(config_id)
         heat.new -= 1
         heat.uncapped -= 1
-        return Run(place, heat.order[0], cap)
+        return Run(config_id, heat.order[0], cap)
 
     def _advance(self, heat: Heat) -> None:
         """Begin the next stage of a heat whose last one is done, or end it."""
         heat.end_stage()
-        if heat.kind == "final":
-            self._advance_final(heat)
+        if heat.final:
+            outcome = final_stage(heat, self.history.costs, self._left)
+            if isinstance(outcome, Stage):
+                self._begin(heat, outcome)
+            else:
+                self._end(heat, outcome)
             return
-        at_least = -(-self._workers // WORKERS_PER_HEAT)
+        least_runs = min(self._workers, STAGE_RUNS)
         left = self._left_for(heat)
         if heat.challenger is None:
             stage = next_stage(
-                heat, left=left, at_least=at_least, capping=self._capping, low=self._low
+                heat, left=left, least_runs=least_runs, capping=self._capping, low=self._low
             )
             if isinstance(stage, Stage):
                 self._begin(heat, stage)
@@ -271,10 +276,10 @@ class Schedule:
             heat.reason, heat.challenger = stage, heat.leader()
         winner = heat.challenger
         if winner is not None and heat.defender is not None and winner != heat.defender:
-            # Whoever exceeded a cap in another heat makes no more runs, and cannot catch up.
-            if self.tried.out[winner] or self.tried.out[heat.defender]:
+            # An eliminated configuration makes no more runs and cannot catch up.
+            if self.history.eliminated[winner] or self.history.eliminated[heat.defender]:
                 left = 0.0
-            outcome = duel(heat, winner, heat.defender, left=left, at_least=at_least)
+            outcome = duel(heat, winner, heat.defender, left=left, least_runs=least_runs)
             if isinstance(outcome, Stage):
                 self._begin(heat, outcome)
                 return
@@ -283,89 +288,77 @@ class Schedule:
 
     def _begin(self, heat: Heat, stage: Stage) -> None:
         """Queue the runs of a stage."""
-        heat.begin(stage, self.tried.costs)
+        heat.begin(stage, self.history.costs)
         self._event("stage", heat=heat.number, **heat.stage_data(stage))
 
-    def _advance_final(self, heat: Heat) -> None:
-        """Halve the finalists by their means on common runs, until one is left."""
-        if heat.level and heat.contenders:
-            heat.halve()
-        if len(heat.contenders) > 1:
-            rounds = math.ceil(math.log2(len(heat.contenders)))
-            stop = heat.affordable_stop(self.tried.costs, self._left // rounds)
-            if stop > heat.level:
-                self._begin(heat, Stage(tuple(heat.contenders), stop, 0))
-                return
-        self._end(heat, heat.contenders[0] if heat.contenders else None)
+    def _end(self, heat: Heat, winner: ConfigId | None) -> None:
+        """Close a heat and make its winner the incumbent.
 
-    def _end(self, heat: Heat, winner: Place | None) -> None:
-        """Close a heat, and make its winner the incumbent.
-
-        Where another heat has found another incumbent meanwhile, the two have to meet first.
+        If another heat has changed the incumbent meanwhile, the two meet in a duel first.
         """
-        tried = self.tried
+        history = self.history
         self._heats.remove(heat)
         self.reason = heat.reason or self.reason
         self._event("over", heat=heat.number, reason=heat.reason)
         if winner is None or (winner == heat.defender and self._has_incumbent):
             return
-        unchanged = not self._has_incumbent or tried.incumbent == heat.defender
-        if unchanged or heat.kind == "final":
-            self._crown(winner)
-        elif winner != tried.incumbent and self._left_for(None) > LEAST_RUNS:
-            grant = 2.0 * tried.count(tried.incumbent)
-            heat = self._open_heat("duel", grant, [winner])
+        unchanged = not self._has_incumbent or history.incumbent == heat.defender
+        if unchanged or heat.final:
+            self._promote(winner)
+        elif winner != history.incumbent and self._left_for(None) > LEAST_RUNS:
+            grant = 2.0 * history.count(history.incumbent)
+            heat = self._open_heat(grant, [winner])
             heat.challenger = winner
             self._advance(heat)
 
-    def _crown(self, winner: Place) -> None:
+    def _promote(self, winner: ConfigId) -> None:
         """Make a configuration the incumbent."""
-        tried = self.tried
-        if self._has_incumbent and winner == tried.incumbent:
+        history = self.history
+        if self._has_incumbent and winner == history.incumbent:
             return
-        tried.incumbent, self._has_incumbent = winner, True
-        name = tried.configurations[winner].name
-        self.steps.append(Step(tried.made, name))
-        self._event("incumbent", name=name, runs=tried.made)
+        history.incumbent, self._has_incumbent = winner, True
+        name = history.configurations[winner].name
+        self.steps.append(Step(history.runs, name))
+        self._event("incumbent", name=name, runs=history.runs)
 
     def _close(self) -> None:
-        """The budget is spent: what the open heats know decides."""
+        """Decide the open heats by the runs so far: the budget is spent."""
         for heat in list(self._heats):
             if heat.is_idle:
                 heat.end_stage()
             heat.reason = "the budget is spent"
             winner = heat.leader() if heat.challenger is None else heat.challenger
-            if winner is not None and heat.defender is not None and heat.kind != "final":
-                outcome = duel(heat, winner, heat.defender, left=0, at_least=1)
+            if winner is not None and heat.defender is not None and not heat.final:
+                outcome = duel(heat, winner, heat.defender, left=0, least_runs=1)
                 winner = None if isinstance(outcome, Stage) else outcome
             self._end(heat, winner)
 
     def _open(self) -> bool:
-        """Open a heat, if workers would wait without one; whether there is one more."""
-        busy = len(self._flying) >= self._workers
+        """Open a heat if workers would wait otherwise; whether one was opened."""
+        busy = len(self._under_way) >= self._workers
         busy |= len(self._heats) > self._workers // WORKERS_PER_HEAT
         if self._heats and busy:
             return False
-        left, tried = self._left_for(None), self.tried
-        proposals = 0.0 if self._exhausted else self._size - len(tried.configurations)
-        runs = tried.count(tried.incumbent) if self._has_incumbent else 0
+        left, history = self._left_for(None), self.history
+        proposals = 0.0 if self._exhausted else self._size - len(history.configurations)
+        runs = history.count(history.incumbent) if self._has_incumbent else 0
         grant, new = size_of_heat(
-            made=tried.made, left=left, proposals_left=proposals, incumbent_runs=runs
+            started=self._started, left=left, proposals_left=proposals, incumbent_runs=runs
         )
         if new:
-            starts = sum(name not in tried.names for name in self._starts)
+            starts = sum(name not in history.names for name in self._starts)
             self._open_race(grant, int(min(max(new, starts), left)))
             return True
-        if self._heats or self._flying:
+        if self._heats or self._under_way:
             return False
         self._exhausted |= proposals < 1
         self.reason = "no proposals are left" if self._exhausted else "too few runs are left"
         return self._open_final()
 
     def _open_race(self, grant: float, new: int) -> None:
-        """Open a heat of new proposals, the incumbent and second chances, with a run each."""
-        members = promising(self.tried, self._grid, SECOND_CHANCES) if self._has_incumbent else []
-        heat = self._open_heat("race", grant, members, new)
+        """Open a heat of the incumbent, second chances and new proposals, with a run each."""
+        members = promising(self.history, self._grid, SECOND_CHANCES) if self._has_incumbent else []
+        heat = self._open_heat(grant, members, new)
         entered = len(heat.costs) + new
         if self._capping and entered * (len(heat.order) - 1) > grant - new:
             heat.uncapped = affordable(new, new, grant)
@@ -373,75 +366,77 @@ class Schedule:
         self._begin(heat, Stage(tuple(heat.costs), 1, keep, new=new))
 
     def _open_final(self) -> bool:
-        """Open the final, if there is to be one; whether there is."""
-        enough = self._has_incumbent and self._left >= 2 and self._final_is_due()
-        # When nothing is left to propose, what is left of the budget compares the best.
+        """Open the final if there is to be one; whether it was opened."""
+        enough = self._has_incumbent and self._left >= 2 * LEAST_RUNS and self._final_is_due()
+        # When nothing is left to propose, the rest of the budget compares the best.
         if not enough or not (self._keeps_for_final() or self._exhausted):
             return False
-        finalists = promising(self.tried, self._grid, FINALISTS - 1)
+        number = min(FINALISTS, int(self._left / LEAST_RUNS))
+        finalists = promising(self.history, self._grid, number - 1)
         if not finalists:
             return False
-        heat = self._open_heat("final", self._left, finalists)
+        heat = self._open_heat(self._left, finalists, final=True)
         heat.reason = self.reason
         self._advance(heat)
         return True
 
     def _open_heat(
-        self, kind: HeatKind, grant: float, members: Sequence[Place], new: int = 0
+        self, grant: float, members: Sequence[ConfigId], new: int = 0, *, final: bool = False
     ) -> Heat:
-        """A heat of the incumbent, these members and new proposals."""
-        tried, grid = self.tried, self._grid
-        defender = tried.incumbent if self._has_incumbent else None
-        shared = None
-        if kind == "final":
-            shared = np.zeros(grid.instances * grid.runs, dtype=np.int64)
-            for member in members:
-                shared[list(tried.costs[member])] += 1
+        """Open a heat of the incumbent, these members and new proposals."""
+        history, grid = self.history, self._grid
+        defender = history.incumbent if self._has_incumbent else None
         rng = np.random.default_rng([self._seed, self._events])
-        known = () if defender is None else tried.costs[defender]
-        order = grid.order(rng, known, shared)
+        known = () if defender is None else history.costs[defender]
+        order = grid.order(rng, known)
         data = self._event(
             "heat",
             number=self._opened,
-            kind=kind,
+            final=final,
             grant=grant,
             defender=defender,
             members=list(members),
             new=new,
             order=order,
-            made=tried.made,
+            made=history.runs,
         )
         return self._add_heat(data)
 
     def _add_heat(self, data: Mapping[str, Any]) -> Heat:
-        """The heat of an event."""
+        """Add the heat of an event."""
         heat = Heat.of(data, self._grid.runs)
         defenders = [] if heat.defender is None else [heat.defender]
-        for place in [*defenders, *data["members"]]:
-            heat.enter(place)
-            heat.take_costs(place, self.tried.costs[place])
+        for member in [*defenders, *data["members"]]:
+            heat.enter(member)
+            heat.take_costs(member, self.history.costs[member])
         self._heats.append(heat)
         self._opened = heat.number + 1
-        if heat.kind == "final":
+        if heat.final:
             self._final_at = data["made"]
         return heat
 
+    @property
+    def _started(self) -> int:
+        """The number of runs made and under way."""
+        return self.history.runs + len(self._under_way)
+
     def _keeps_for_final(self) -> bool:
         """Whether runs are kept for a final."""
-        return self._wants_final and self.tried.made + self._left >= SMALL_BUDGET
+        enough = self._started + self._left >= SMALL_BUDGET
+        return self._workers >= FINAL_WORKERS and enough
 
     def _final_is_due(self) -> bool:
-        """Whether there was no final yet, or, with a larger budget, a search since."""
-        return self.tried.made >= FINAL_AGAIN * self._final_at
+        """Whether there was no final yet, or a search with a larger budget since."""
+        return self.history.runs >= FINAL_AGAIN * self._final_at
 
     def _left_for(self, heat: Heat | None) -> float:
         """The runs that a heat, or a new one, may still start.
 
-        Those that other heats were granted and those kept for the final are taken off.
+        Runs that other heats were granted and runs kept for the final are subtracted.
         """
         left = self._left
         if self._keeps_for_final() and self._final_is_due():
-            left -= FINAL_SHARE * self.tried.made
+            left -= FINAL_SHARE * self.history.runs
         for other in self._heats:
             left -= other.pending
             if other is not heat:
@@ -465,16 +460,19 @@ class Schedule:
         `configurations` gives them by name; runs are a configuration's name, the cell, the cost,
         and whether it was censored.
         """
-        recorded, tried = list(events), self.tried
+        recorded, history = list(events), self.history
         proposals = [data for kind, data in recorded if kind == "proposal"]
         proposed = [configurations(data["name"]) for data in proposals]
         points = self._space.points.encode([configuration.values for configuration in proposed])
         for data, configuration, point in zip(proposals, proposed, points, strict=True):
-            tried.enter(configuration, data["origin"], point)
-        places = {c.name: Place(place) for place, c in enumerate(tried.configurations)}
+            history.enter(configuration, data["origin"], point)
+        config_ids = {
+            configuration.name: ConfigId(number)
+            for number, configuration in enumerate(history.configurations)
+        }
         for name, cell, cost, censored in runs:
-            if name in places:
-                self._add_run(places[name], cell, cost, censored=censored)
+            if name in config_ids:
+                self._add_run(config_ids[name], cell, cost, censored=censored)
         open_heats: dict[int, Heat] = {}
         entered = 0
         for kind, data in recorded:
@@ -483,11 +481,11 @@ class Schedule:
             if kind == "heat":
                 heat = open_heats[data["number"]] = self._add_heat(data)
             elif kind == "incumbent":
-                tried.incumbent, self._has_incumbent = places[data["name"]], True
+                history.incumbent, self._has_incumbent = config_ids[data["name"]], True
                 self.steps.append(Step(data["runs"], data["name"]))
             elif kind == "proposal":
                 if heat is not None:
-                    heat.enter(Place(entered))
+                    heat.enter(ConfigId(entered))
                     heat.new, heat.uncapped = heat.new - 1, heat.uncapped - 1
                 entered += 1
             elif kind == "stage" and heat is not None:
@@ -496,4 +494,4 @@ class Schedule:
                 self.reason = data["reason"] or self.reason
                 self._heats.remove(open_heats.pop(heat.number))
         for heat in self._heats:
-            heat.resume(tried.costs, tried.out)
+            heat.resume(history.costs, history.eliminated)

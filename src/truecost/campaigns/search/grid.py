@@ -1,4 +1,4 @@
-"""The runs that a search can make: each configuration on each instance, up to a number of times."""
+"""The runs that a configuration can make: on each instance, up to a number of times."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,20 +6,15 @@ from typing import NewType
 
 import numpy as np
 
-from truecost.arrays import IntArray
-
-# A configuration, by its index in the order of entry.
-Place = NewType("Place", int)
-# An instance and the number of the run on it, by its index in a `Grid`.
+# A configuration, by its index in the order of proposals.
+ConfigId = NewType("ConfigId", int)
+# A run: its instance and its number on that instance, as one index into a `Grid`.
 Cell = NewType("Cell", int)
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The runs a configuration can make: numbers 0 to `runs` - 1 on each instance.
-
-    More instances may be added without changing the cells of the others.
-    """
+    """Runs 0 to `runs` - 1 on each instance. More instances do not change the cells of others."""
 
     instances: int
     runs: int
@@ -36,19 +31,15 @@ class Grid:
         """The cell of a run."""
         return Cell(instance * self.runs + number)
 
-    def order(
-        self, rng: np.random.Generator, first: Iterable[Cell] = (), shared: IntArray | None = None
-    ) -> list[Cell]:
+    def order(self, rng: np.random.Generator, first: Iterable[Cell] = ()) -> list[Cell]:
         """All cells in random order, the `first` of them early.
 
         `first` must be an even allocation, as every prefix of an order is; then every prefix of the
-        new order is one, too. `shared` (cells,) counts who has each run: shared ones come first.
+        new order is one, too.
         """
         done = rng.permutation(np.array(sorted(first), dtype=np.int64))
-        if shared is not None:
-            done = done[np.argsort(-shared[done], kind="stable")]
         rest = np.setdiff1d(np.arange(self.instances * self.runs), done)
-        # Of each instance the lowest number first, as journals count them.
+        # Runs on an instance come in the order of their numbers, as journals count them.
         rest = rest[np.lexsort((rng.random(rest.size), rest % self.runs))]
         cells = np.concatenate([done, rest])
         # The k-th run on an instance belongs to round k, whatever its number.

@@ -1,14 +1,14 @@
-"""What a search learns from its runs, and the configurations it proposes.
+"""The model of a search, and the configurations it proposes.
 
-The model is a Gaussian process on the parameters. The cost of a configuration is taken for a sum of
-one effect per parameter and one effect of all parameters together. Each part has a variance of its
-own, estimated by maximum likelihood: most parameters hardly matter, and their variance goes to 0.
+The model is a Gaussian process. The cost of a configuration is a sum of one effect per parameter
+and one effect of all parameters together. Each effect has a variance of its own, estimated by
+maximum likelihood: most parameters hardly matter, and their variance goes to 0.
 
-It learns from the fourth root of costs. Ranks forget how expensive rare timeouts are, and costs
-themselves know of little else. Where costs can be negative, it learns from normal scores of ranks.
+It is fitted to the fourth root of costs. Ranks ignore how expensive rare timeouts are, and plain
+costs are dominated by them. Where costs can be negative, it is fitted to normal scores of ranks.
 
 A proposal is the best of some hundred promising points by one sample from the model (Thompson
-sampling): the more the model knows, the closer it keeps to what is good.
+sampling): the more the model knows, the closer the proposals are to the best.
 """
 
 import math
@@ -23,37 +23,37 @@ from scipy.special import ndtri
 from threadpoolctl import ThreadpoolController
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
-from truecost.campaigns.grid import Grid, Place
-from truecost.campaigns.tried import RunTable, Tried
+from truecost.campaigns.search.grid import ConfigId, Grid
+from truecost.campaigns.search.history import History, RunTable
 from truecost.space.space import ATTEMPTS, Configuration, Space
 
 # How far the effect of a number reaches, in ranges; how fast the common effect fades with distance.
 REACH, FADING = 0.4, 3.0
-# Steps towards the most likely variances; at some of them, the common effect takes over how much
-# each parameter has turned out to matter.
-STEPS, RELEARNT = 20, (0, 5, 10)
+# Steps towards the most likely variances; at some of them, the common effect weighs parameters by
+# their variances so far.
+STEPS, REWEIGHED = 20, (0, 5, 10)
 # Parameters with a smaller share of the variance are left out of predictions.
 NEGLIGIBLE = 2e-3
-# What the model learns from: this power of costs.
+# The model is fitted to this power of costs.
 MODEL_POWER = 0.25
-# Rankings of few runs use this one, and shrink means as so many more average runs would.
+# Rankings of few runs use this power, and shrink means as this many more average runs would.
 RANKING_POWER, SHRINK = 0.5, 2.0
 # Sweeps of alternating least squares.
 SWEEPS = 20
 JITTER = 1e-6  # keeps matrices regular
 
-# The smallest and largest number of configurations to learn from.
-LEAST_LEARNT, MOST_LEARNT = 12, 250
-# Points the model looks at, half of them neighbours of the best; samples are of the most promising.
+# The smallest and largest number of configurations to fit the model to.
+LEAST_FITTED, MOST_FITTED = 12, 250
+# Points that the model predicts, half of them neighbours of the best; it samples the promising.
 CANDIDATES, PROMISING = 600, 100
-# The share of the model's uncertainty in a sample: with many parameters, all of it would drown what
-# is known.
+# The share of the model's uncertainty in a sample: with many parameters, all of it would outweigh
+# the predicted differences.
 TEMPER = 0.5
 # Proposals made at a time: by the model, and of each other kind.
 MODEL_BATCH, BATCH = 40, 32
 # How many batches are drawn in search of something new, before a random configuration stands in.
 BATCHES = {"model": 1, "neighbour": 6}
-# The model learns again when there are this many times the runs.
+# The model is fitted again when there are this many times the runs.
 GROWTH = 1.15
 
 # Random proposals keep the whole space open: this share, and EARLY_SHARE more at first, less and
@@ -70,13 +70,13 @@ STAY, STAY_MORE = 0.3, 0.65
 def effects(
     runs: RunTable, configurations: int, *, power: float = MODEL_POWER, shrink: float = 0.0
 ) -> FloatArray:
-    """(configurations,): how costly each is on the scale of cost^power, adjusted for its columns.
+    """(configurations,): the effect of each on cost^power, adjusted for its columns.
 
-    A configuration that came further in a race met other instances, so effects of configurations
-    and columns are fitted together, by least squares. `shrink` pulls both towards the mean as that
-    many further average runs would.
+    A configuration that survived longer was run on more instances, so effects of configurations and
+    columns are fitted together, by least squares. `shrink` pulls both towards the mean as that many
+    further average runs would.
     """
-    owner = runs.place
+    owner = runs.config_id
     _, column = np.unique(runs.column, return_inverse=True)
     if runs.cost.min(initial=0.0) >= 0:
         scores = runs.cost**power
@@ -93,18 +93,20 @@ def effects(
     return np.asarray(effect)
 
 
-def promising(tried: Tried, grid: Grid, number: int) -> list[Place]:
-    """The best with fewer runs than the incumbent, by all runs so far, however few.
+def promising(history: History, grid: Grid, number: int) -> list[ConfigId]:
+    """The best configurations with fewer runs than the incumbent, however few.
 
-    Their means are adjusted for difficult instances and shrunk, on a scale of roots.
+    They are ranked by means of square roots, adjusted for the difficulty of instances and shrunk.
     """
-    runs = tried.table()
-    by_instance = RunTable(runs.place, runs.column // grid.runs, runs.cost)
-    effect = effects(by_instance, len(tried.costs), power=RANKING_POWER, shrink=SHRINK)
-    most = tried.count(tried.incumbent)
-    ranked = (Place(place) for place in np.argsort(effect, kind="stable").tolist())
-    chosen = (place for place in ranked if 0 < tried.count(place) < most and not tried.out[place])
-    return list(islice(chosen, number))
+    runs = history.table()
+    by_instance = RunTable(runs.config_id, runs.column // grid.runs, runs.cost)
+    effect = effects(by_instance, len(history.costs), power=RANKING_POWER, shrink=SHRINK)
+    most = history.count(history.incumbent)
+    ranked = (ConfigId(row) for row in np.argsort(effect, kind="stable").tolist())
+    eligible = (
+        one for one in ranked if 0 < history.count(one) < most and not history.eliminated[one]
+    )
+    return list(islice(eligible, number))
 
 
 class Surrogate:
@@ -113,10 +115,10 @@ class Surrogate:
     Parameters
     ----------
     points, costs, runs
-        (n, parameters), (n,), (n,): configurations (`truecost.space.points`), how costly they are,
-        from how many runs.
+        (n, parameters), (n,), (n,): configurations as points (`truecost.space.points`), their
+        effects, and from how many runs.
     categorical
-        (parameters,): which coordinates have no order.
+        (parameters,): which coordinates are categories.
     """
 
     def __init__(
@@ -124,29 +126,29 @@ class Surrogate:
     ) -> None:
         size, upper = len(points), np.triu_indices(len(points))
         # All matrices are symmetric: of each the upper triangle, as a row.
-        likeness = _likeness(points, points, categorical)[:, upper[0], upper[1]]
+        similarity = _similarity(points, points, categorical)[:, upper[0], upper[1]]
         # A parameter that is the same everywhere has no visible effect.
-        self._varied = np.flatnonzero(likeness.min(axis=1, initial=1.0) < 1 - 1e-9)
+        self._varied = np.flatnonzero(similarity.min(axis=1, initial=1.0) < 1 - 1e-9)
         self._points, self._categorical = points, categorical
-        likeness, noise = likeness[self._varied], 1.0 / runs
+        similarity, noise = similarity[self._varied], 1.0 / runs
         twice = np.where(upper[0] == upper[1], 1.0, 2.0)
         centre = float(np.average(costs, weights=runs / (runs + 1.0)))
         standardised = (costs - centre) / (float(costs.std()) or 1.0)
         matrix = np.empty((size, size))
         # Variances: of each parameter's effect, of the common one, of what no point explains, and
         # of one run. At first half of it all is the parameters', in equal parts.
-        self._variances = np.full(len(likeness), 0.5 / max(len(likeness), 1))
+        self._variances = np.full(len(similarity), 0.5 / max(len(similarity), 1))
         self._common, rest, run = 0.2, 0.05, 0.25
         for step in range(STEPS + 1):
             if step == STEPS:
                 # Predictions would take a third of the time with those that hardly matter.
                 kept = self._variances > NEGLIGIBLE * self._variances.sum()
                 self._varied, self._variances = self._varied[kept], self._variances[kept]
-                likeness = likeness[kept]
-            if step in (*RELEARNT, STEPS):
+                similarity = similarity[kept]
+            if step in (*REWEIGHED, STEPS):
                 self._shares = self._variances / max(float(self._variances.sum()), 1e-12)
-                together = np.exp(FADING * (self._shares @ likeness - 1))
-            matrix[upper] = self._variances @ likeness + self._common * together
+                together = np.exp(FADING * (self._shares @ similarity - 1))
+            matrix[upper] = self._variances @ similarity + self._common * together
             matrix.T[upper] = matrix[upper]
             matrix[np.diag_indices(size)] += rest + run * noise + JITTER
             if step == STEPS:
@@ -156,7 +158,7 @@ class Surrogate:
             weights, diagonal = inverse @ standardised, np.diag(inverse)
             outer = weights[upper[0]] * weights[upper[1]] * twice
             curvature = inverse[upper] * twice
-            both = likeness @ np.stack([outer, curvature], axis=1)
+            both = similarity @ np.stack([outer, curvature], axis=1)
             self._variances = self._variances * np.sqrt(np.maximum(both[:, 0], 0.0) / both[:, 1])
             self._common *= math.sqrt(max(float(together @ outer), 0.0) / (together @ curvature))
             rest = max(rest * math.sqrt(float(weights @ weights) / float(diagonal.sum())), 1e-4)
@@ -189,46 +191,47 @@ class Surrogate:
 
     def _covariance(self, points: FloatArray, others: FloatArray) -> FloatArray:
         varied = self._varied
-        likeness = _likeness(points[:, varied], others[:, varied], self._categorical[varied])
-        flat = likeness.reshape(len(likeness), len(points) * len(others))
+        similarity = _similarity(points[:, varied], others[:, varied], self._categorical[varied])
+        flat = similarity.reshape(len(similarity), len(points) * len(others))
         shape = len(points), len(others)
         together = np.exp(FADING * ((self._shares @ flat).reshape(shape) - 1))
         return np.asarray((self._variances @ flat).reshape(shape) + self._common * together)
 
 
-def _likeness(points: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
-    """(parameters, n, m): how alike a parameter's effects at two points are, from 0 to 1; 0 where
-    it is inactive at one of them only.
+def _similarity(points: FloatArray, others: FloatArray, categorical: BoolArray) -> FloatArray:
+    """(parameters, n, m): the correlation of a parameter's effects at two points, from 0 to 1.
+
+    It is 0 where the parameter is inactive at one of them only.
     """
     missing, absent = np.isnan(points), np.isnan(others)
-    likeness = np.empty((points.shape[1], len(points), len(others)))
-    for column, part in enumerate(likeness):
+    similarity = np.empty((points.shape[1], len(points), len(others)))
+    for column, part in enumerate(similarity):
         apart = np.nan_to_num(points[:, column])[:, np.newaxis] - np.nan_to_num(others[:, column])
         part[:] = apart == 0 if categorical[column] else np.exp(-0.5 * (apart / REACH) ** 2)
         if missing[:, column].any() or absent[:, column].any():
             one, other = missing[:, column][:, np.newaxis], absent[:, column]
             part[one & other] = 1.0
             part[one ^ other] = 0.0
-    return likeness
+    return similarity
 
 
-def learn(tried: Tried, categorical: BoolArray) -> Surrogate | None:
-    """A model of all runs; None while they are too few, or all configurations look the same."""
-    runs = tried.table()
-    made = np.bincount(runs.place, minlength=len(tried.configurations))
+def fit(history: History, categorical: BoolArray) -> Surrogate | None:
+    """Fit a model to all runs; None if they are too few, or all configurations cost the same."""
+    runs = history.table()
+    made = np.bincount(runs.config_id, minlength=len(history.configurations))
     places = np.flatnonzero(made)
-    if places.size < LEAST_LEARNT:
+    if places.size < LEAST_FITTED:
         return None
     cost = effects(runs, len(made))
     if np.ptp(cost[places]) == 0:
         return None
-    if places.size > MOST_LEARNT:
-        # The better half of what the model can take, and of the others an even sample.
+    if places.size > MOST_FITTED:
+        # Half of them the best, the other half an even sample of the rest.
         ranked = places[np.argsort(cost[places], kind="stable")]
-        half = MOST_LEARNT // 2
-        others = np.linspace(half, places.size - 1, MOST_LEARNT - half).astype(np.int64)
+        half = MOST_FITTED // 2
+        others = np.linspace(half, places.size - 1, MOST_FITTED - half).astype(np.int64)
         places = ranked[np.concatenate([np.arange(half), others])]
-    points = np.stack([tried.points[place] for place in places.tolist()])
+    points = np.stack([history.points[place] for place in places.tolist()])
     with _one_thread():
         return Surrogate(points, cost[places], made[places], categorical)
 
@@ -246,7 +249,7 @@ def _one_thread() -> AbstractContextManager[object]:
 
 
 class Proposal(NamedTuple):
-    """A configuration, where it came from, and its point."""
+    """A configuration, how it was proposed, and its point."""
 
     configuration: Configuration
     origin: str
@@ -254,75 +257,73 @@ class Proposal(NamedTuple):
 
 
 class Proposer:
-    """Proposals in batches, made anew when there is more to learn from.
+    """Proposals in batches, renewed when there are more runs to learn from.
 
-    Parameters
-    ----------
-    seed
-        Every draw is from a generator made of it and the number of events so far.
+    Random generators are seeded by `seed` and the number of events so far.
     """
 
     def __init__(self, space: Space, seed: int) -> None:
         self._space, self._seed = space, seed
         self._model: Surrogate | None = None
-        # How many runs there were when the model was made; and that with the incumbent when the
-        # batches were.
-        self._learnt_at, self._drawn_at = 0, (0, -1)
+        # The number of runs when the model was fitted; and the same with the incumbent when the
+        # batches were drawn.
+        self._fitted_at, self._drawn_at = 0, (0, -1)
         self._batches: dict[str, list[Proposal]] = {}
 
     def propose(
-        self, tried: Tried, *, events: int, spent: float, default_leads: bool
+        self, history: History, *, events: int, spent: float, default_leads: bool
     ) -> Proposal | None:
-        """A configuration that was not tried; None if none was found.
+        """A configuration that was not tried; None if there is none.
 
         Parameters
         ----------
         events
             The number of events so far.
         spent
-            The share of the budget that is spent: the larger, the closer to the best are proposals.
+            The share of the budget that is spent: the larger it is, the closer are proposals to the
+            best configurations.
         default_leads
-            Whether nothing better than the default is known.
+            Whether the incumbent is the default.
         """
         rng = np.random.default_rng([self._seed, events])
-        self._learn(tried)
+        self._refit(history)
         chance, source = rng.random(2)
         random = RANDOM_SHARE + EARLY_SHARE * (1 - spent)
         kinds = ["random"]
         elsewhere = max(DEFAULT_LEADS_SHARE, random) if default_leads else random
-        if chance >= elsewhere and tried.parents():
+        if chance >= elsewhere and history.parents():
             kinds.insert(0, "neighbour")
         if chance >= random and source < MODEL_SHARE and self._model is not None:
             kinds.insert(0, "model")
         for kind in kinds:
-            # A space that is nearly exhausted has hardly anything new near the best.
+            # In a nearly exhausted space, hardly any neighbour of the best is new.
             for _ in range(ATTEMPTS // BATCH if kind == "random" else BATCHES[kind]):
-                batch = self._batches.get(kind) or self._draw(kind, tried, spent, rng)
+                batch = self._batches.get(kind) or self._draw(kind, history, spent, rng)
                 self._batches[kind] = batch
                 while batch:
                     proposal = batch.pop()
-                    if proposal.configuration.name not in tried.names:
+                    if proposal.configuration.name not in history.names:
                         return proposal
         return None
 
-    def _learn(self, tried: Tried) -> None:
-        """Learn again, and drop batches, where there is something new."""
-        if tried.made > self._learnt_at * GROWTH:
-            self._learnt_at = tried.made
-            self._model = learn(tried, self._space.points.categorical)
-        drawn_at = (self._learnt_at, int(tried.incumbent))
+    def _refit(self, history: History) -> None:
+        """Fit the model again, and drop batches, if there are enough new runs."""
+        if history.runs > self._fitted_at * GROWTH:
+            self._fitted_at = history.runs
+            self._model = fit(history, self._space.points.categorical)
+        drawn_at = (self._fitted_at, int(history.incumbent))
         if drawn_at != self._drawn_at:
             self._drawn_at = drawn_at
             self._batches.clear()
 
     def _draw(
-        self, kind: str, tried: Tried, spent: float, rng: np.random.Generator
+        self, kind: str, history: History, spent: float, rng: np.random.Generator
     ) -> list[Proposal]:
-        """A batch of configurations, to be taken from its end."""
+        """A batch of configurations, the first one last."""
         if kind == "model":
-            points = self._sampled(tried, spent, rng)
+            points = self._sampled(history, spent, rng)
         elif kind == "neighbour":
-            points = self._around(tried, BATCH, spent, rng)
+            points = self._around(history, BATCH, spent, rng)
         else:
             points = self._random(BATCH, rng)
         configurations = self._space.at(points)
@@ -331,9 +332,9 @@ class Proposer:
             for configuration, point in zip(configurations, points, strict=True)
         ]
 
-    def _sampled(self, tried: Tried, spent: float, rng: np.random.Generator) -> FloatArray:
+    def _sampled(self, history: History, spent: float, rng: np.random.Generator) -> FloatArray:
         """The best of many points by samples of the model, the best of all samples last."""
-        near = self._around(tried, CANDIDATES // 2, spent, rng)
+        near = self._around(history, CANDIDATES // 2, spent, rng)
         points = np.concatenate([near, self._random(CANDIDATES - len(near), rng)])
         if self._model is None or not len(points):
             return points[:0]
@@ -348,20 +349,20 @@ class Proposer:
         return np.asarray(points[taken[::-1]])
 
     def _random(self, number: int, rng: np.random.Generator) -> FloatArray:
-        """Random points, forbidden ones left out."""
+        """Random points without forbidden ones."""
         points = self._space.points
         drawn = points.from_uniforms(rng.random((number, points.dimensions)))
         return np.asarray(drawn[points.allowed(drawn)])
 
     def _around(
-        self, tried: Tried, number: int, spent: float, rng: np.random.Generator
+        self, history: History, number: int, spent: float, rng: np.random.Generator
     ) -> FloatArray:
-        """Points near the best; each of these is taken half as often as the one before it."""
-        parents, points = tried.parents(), self._space.points
+        """Points near the best configurations, of each half as many as of the one before it."""
+        parents, points = history.parents(), self._space.points
         if not parents:
             return np.empty((0, points.dimensions))
         chosen = np.minimum(rng.geometric(0.5, number), len(parents)) - 1
-        centres = np.stack([tried.points[place] for place in parents])[chosen]
+        centres = np.stack([history.points[place] for place in parents])[chosen]
         spread = max(NARROWEST, WIDEST * NARROWING**spent)
         drawn = points.around(centres, rng, spread=spread, keep=STAY + STAY_MORE * spent)
         return np.asarray(drawn[points.allowed(drawn)])

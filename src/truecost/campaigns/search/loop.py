@@ -1,7 +1,5 @@
-"""The loop of a search: start the runs that the schedule asks for, and record what it decides.
-
-`schedule` describes how a search goes. Here its runs become tasks of the campaign's pool, its
-events go to the journal, and the journal's events and runs restore it.
+"""The loop of a search: runs of the schedule become tasks of the campaign's pool, its events go to
+the journal, and the journal's events and runs restore it.
 """
 
 import math
@@ -11,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from truecost.campaigns.budget import Purse
 from truecost.campaigns.campaign import Campaign
-from truecost.campaigns.grid import Grid
-from truecost.campaigns.schedule import KINDS, Run, Schedule
+from truecost.campaigns.search.grid import Grid
+from truecost.campaigns.search.schedule import KINDS, Run, Schedule
 from truecost.errors import TruecostError
 from truecost.matrix.log import Step
 from truecost.running.pools import Finished, Task
@@ -25,19 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search came to.
+    """The result of a search.
 
     Attributes
     ----------
     incumbent, origin
-        The best configuration, and where it came from: "default", "start", "random", "model" or
+        The best configuration, and how it was proposed: "default", "start", "random", "model" or
         "neighbour".
     steps
-        The best configuration so far, after how many training runs.
+        The incumbents, and the number of training runs before each.
     configurations
         How many were tried, the default included.
     training_cost, standard_error
-        Mean of the incumbent's instance means on the training instances, optimistic as a rule.
+        Mean of the incumbent's instance means in training (optimistic), and its standard error.
     reason
         Why the search ended.
     """
@@ -62,15 +60,15 @@ def search(
 ) -> SearchResult:
     """Search on the training instances until the purse is empty.
 
-    The journal's events and runs say how far an earlier call has come; a larger purse goes on from
-    there. Configurations are entered into the journal here, instances by the caller.
+    A journal with events and runs of an earlier call is continued. Configurations are entered into
+    the journal here, instances by the caller.
 
     Parameters
     ----------
     instances
-        Those to train on, in the same order at every call; a later call may append more.
+        The training instances, in the same order at every call; a later call may append more.
     purse
-        What is left for training runs (`campaign.training` is its tally).
+        The budget of training runs.
     runs
         The most runs of a configuration on an instance.
     starts
@@ -84,19 +82,19 @@ def search(
         seed=seed,
         workers=campaign.workers,
         low=metric.range()[0],
-        # Where costs are times, a run that is stopped early still says something.
+        # Stopping a run early saves time only where the time is the cost.
         capping=metric.timed and metric.clock != "reported",
         starts=starts,
         record=journal.event,
     )
     _restore(schedule, campaign, instances, grid)
-    flying: dict[tuple[str, str, int], Run] = {}
+    under_way: dict[tuple[str, str, int], Run] = {}
     cutoff = metric.cutoff or math.inf
 
     def submit(run: Run) -> None:
-        configuration = schedule.tried.configurations[run.place]
+        configuration = schedule.history.configurations[run.config_id]
         instance, number = instances[grid.instance(run.cell)], grid.number(run.cell)
-        if not schedule.tried.costs[run.place]:
+        if not schedule.history.costs[run.config_id]:
             journal.enter([configuration])
         task = Task(
             configuration=configuration,
@@ -105,42 +103,36 @@ def search(
             seed=scenario.run_seed(instance.name, number),
             cap=run.cap if run.cap < cutoff else None,
         )
-        flying[configuration.name, instance.name, number] = run
+        under_way[configuration.name, instance.name, number] = run
         campaign.submit(task)
 
     def take(finished: Finished) -> None:
         task = finished.task
-        run = flying.pop((task.configuration.name, task.instance.name, task.number))
+        run = under_way.pop((task.configuration.name, task.instance.name, task.number))
         censored = finished.outcome.status == Status.CENSORED
-        schedule.take(run, metric.cost(finished.outcome), censored=censored)
+        schedule.take(run, metric.charged(finished.outcome)[0], censored=censored)
 
-    # A few more runs than workers, so that none waits for us between two runs.
+    # A few more runs than workers, so that no worker waits for this process.
     queued = campaign.workers + campaign.workers // 8
     while True:
         while (
-            len(flying) < queued and (run := schedule.next(_runs_left(purse, scenario))) is not None
+            len(under_way) < queued
+            and (run := schedule.next(_runs_left(purse, scenario))) is not None
         ):
             submit(run)
-        if not flying:
+        if not under_way:
             break
         for finished in campaign.wait():
             take(finished)
-        cost = schedule.tried.training_cost(grid)[0]
-        campaign.report(
-            phase="training",
-            spent=purse.spent,
-            budget=purse.budget,
-            configurations=len(schedule.tried.configurations),
-            incumbent=schedule.incumbent.name,
-            estimate=cost,
-        )
-    cost, error = schedule.tried.training_cost(grid)
-    tried = schedule.tried
+        cost = schedule.history.training_cost(grid)[0]
+        campaign.report(purse, incumbent=schedule.incumbent.name, estimate=cost)
+    cost, error = schedule.history.training_cost(grid)
+    history = schedule.history
     return SearchResult(
         incumbent=schedule.incumbent,
-        origin=tried.origins[tried.incumbent] if tried.origins else "default",
+        origin=history.origins[history.incumbent] if history.origins else "default",
         steps=tuple(schedule.steps),
-        configurations=len(tried.configurations),
+        configurations=len(history.configurations),
         training_cost=cost,
         standard_error=error,
         reason=schedule.reason,
@@ -148,10 +140,10 @@ def search(
 
 
 def _runs_left(purse: Purse, scenario: "Scenario") -> float:
-    """How many runs fit.
+    """How many runs fit into the budget.
 
-    In a budget of time, as many as take their mean so far and that of one more run at its limit: a
-    few quick runs at first would let one heat have more proposals than there is time for.
+    A budget of time is divided by the mean time of the runs so far and of one more at its limit:
+    after a few quick runs, one heat would get more proposals than there is time for.
     """
     tally, limits = purse.tally, scenario.limits
     if purse.budget.unit == "runs":
@@ -166,27 +158,27 @@ def _runs_left(purse: Purse, scenario: "Scenario") -> float:
 def _restore(
     schedule: Schedule, campaign: Campaign, instances: Sequence[Instance], grid: Grid
 ) -> None:
-    """Take in what the journal has."""
+    """Restore the schedule from the journal."""
     journal = campaign.journal
     events = [(event.kind, event.data) for event in journal.events(*KINDS)]
     if not events:
         return
     values, table = journal.configurations(), journal.table()
-    index = {instance.name: place for place, instance in enumerate(instances)}
-    places = [index.get(name, -1) for name in table.instances]
-    costs = table.costs(campaign.scenario.metric)
+    index = {instance.name: number for number, instance in enumerate(instances)}
+    indices = [index.get(name, -1) for name in table.instances]
+    costs = table.costs(campaign.scenario.metric)[0]
     columns = (table.configuration, table.instance, table.number, costs, table.status)
     runs = [
         (
             table.configurations[configuration],
-            grid.cell(places[instance], number),
+            grid.cell(indices[instance], number),
             cost,
             status == Status.CENSORED,
         )
         for configuration, instance, number, cost, status in zip(
             *(column.tolist() for column in columns), strict=True
         )
-        if places[instance] >= 0 and number < grid.runs
+        if indices[instance] >= 0 and number < grid.runs
     ]
     known = {name: Configuration(name=name, values=some) for name, some in values.items()}
     missing = [

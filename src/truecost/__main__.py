@@ -1,0 +1,5 @@
+"""`python -m truecost`, the same as `truecost`."""
+
+from truecost.cli import main
+
+main()

@@ -1,5 +1,0 @@
-"""`python -m truecost.cli`, the same as `truecost`."""
-
-from truecost.cli import main
-
-main()
