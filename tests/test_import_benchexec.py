@@ -72,7 +72,10 @@ def test_bad_results(tmp_path: Path, content: bytes) -> None:
         (b"false(unreach-call)", b"missing", Status.SOLVED),
         (b"false", b"wrong", Status.WRONG),
         (b"true", b"error", Status.CRASHED),
+        # An answer to another question than that of the property.
+        (b"false(termination)", b"unknown", Status.CRASHED),
         (b"OUT OF MEMORY", b"error", Status.MEMORY),
+        (b"OUT OF JAVA MEMORY", b"error", Status.MEMORY),
         (b"TIMEOUT (true)", b"error", Status.TIMEOUT),
         (b"unknown", b"unknown", Status.CRASHED),
     ],

@@ -29,8 +29,10 @@ START = 4096
 # The limit of a run set that is the cutoff of a column.
 LIMITS = {"cputime": "timelimit", "walltime": "walltimelimit"}
 # How status texts begin, upper case for what went wrong; an answer is none of these.
-FAILURES = {"TIMEOUT": Status.TIMEOUT, "OUT OF MEMORY": Status.MEMORY}
+FAILURES = {"TIMEOUT": Status.TIMEOUT, "OUT OF ": Status.MEMORY}
 ANSWERS = ("true", "false", "done")
+# What BenchExec says of an answer that counts: correct, or nothing to check it with.
+ACCEPTED = ("correct", "missing")
 # What BenchExec writes behind numbers, in seconds, bytes and joules.
 UNITS = {"": 1.0, "s": 1.0, "B": 1.0, "J": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
 
@@ -128,13 +130,13 @@ def _number(text: str) -> float:
 
 
 def _status(columns: dict[str, str]) -> Status:
-    status, category = columns["status"], columns.get("category", "missing")
+    status, category = columns["status"], columns.get("category") or "missing"
     for start, meaning in FAILURES.items():
         if status.upper().startswith(start):
             return meaning
     if category.startswith("wrong"):
         return Status.WRONG
-    answered = status.lower().startswith(ANSWERS) and not category.startswith("error")
+    answered = status.lower().startswith(ANSWERS) and category.startswith(ACCEPTED)
     return Status.SOLVED if answered else Status.CRASHED
 
 
