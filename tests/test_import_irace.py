@@ -313,7 +313,13 @@ def test_real_logs(
     assert set(found.parameters) == set(found.runs.configurations)
 
 
-def small(path: Path, costs: list[list[float]], completed: str = "", **scenario: Any) -> Path:
+def small(
+    path: Path,
+    costs: list[list[float]],
+    completed: str = "",
+    history: Any = None,
+    **scenario: Any,
+) -> Path:
     """A log of irace with these costs: a row for each instance, one configuration a column."""
     rows, columns = ([str(n + 1) for n in range(len(part))] for part in (costs, costs[0]))
     numbers = list(range(1, len(rows) + 1))
@@ -325,7 +331,7 @@ def small(path: Path, costs: list[list[float]], completed: str = "", **scenario:
         allElites=[[1]],
         iterationElites=[1],
         allConfigurations=None,
-        experimentLog=None,
+        experimentLog=history,
         testing=None,
     )
     return write(path, content)
@@ -363,6 +369,14 @@ def test_a_penalty_of_the_runner_itself(path: Path) -> None:
     log = load(small(path, [[1.0, 50.0], [50.0, 3.0]], **CAPPING))
     assert log.runs.par == 10
     assert "PAR10" in sentences(log)
+    # It charges runs that irace stopped earlier in the same way.
+    stopped = {
+        "instance": [1, 1, 2, 2], "configuration": [1, 2, 1, 2], "time": [1.0, 5.0, 2.0, 3.0],
+        "bound": [5.0, 5.0, 2.0, 5.0],
+    }  # fmt: skip
+    log = load(small(path, [[1.0, 50.0], [20.0, 3.0]], history=stopped, **CAPPING))
+    assert log.runs.costs.ravel().tolist() == [1, 2, 50, 3]
+    assert log.runs.censored.sum() == 1
     log = load(small(path, [[1.0, 5.5], [50.0, 3.0]], boundPar=3.0, **CAPPING))
     assert log.runs.high == 15
     assert (statuses(log.runs) == Status.TIMEOUT).sum() == 2

@@ -57,14 +57,14 @@ def read(path: Path, reading: Reading) -> Log:
     if np.isnan(costs).all():
         raise InputError(EMPTY)
     bound = bound_of(scenario)
-    par, caveats = _penalty(scenario, costs, bound)
+    runs = _runs(log["experiments"], _pairs(log), _caps(log, bound), bound)
+    par, caveats = _penalty(scenario, runs, bound)
     if text(log, "state", "completed") == "Incomplete":
         sentence = (
             "irace had not finished when it wrote this log: runs after its last whole iteration "
             "are missing."
         )
         caveats.append(Caveat("unfinished", sentence))
-    runs = _runs(log["experiments"], _pairs(log), _caps(log, bound), bound, par)
     parameters, initial = _configurations(log)
     raced = set(runs["configurations"])
     # Before its second iteration irace has drawn nothing from costs: it raced a list.
@@ -75,11 +75,12 @@ def read(path: Path, reading: Reading) -> Log:
     version = text(log, "irace_version") or text(log, "irace.version")
     steps, incumbent = _elites(log)
     with prefixed("test results"):
-        tested = _test(log, bound, par)
-        test = None if tested is None else log_of(reading, **tested).runs
+        tested = _test(log, bound)
+        test = None if tested is None else log_of(reading, **tested, par=par).runs
     return log_of(
         reading,
         **runs,
+        par=par,
         caveats=caveats,
         test=test,
         tool=f"irace {version}".strip(),
@@ -93,7 +94,7 @@ def read(path: Path, reading: Reading) -> Log:
 
 
 def _runs(
-    matrix: Any, pairs: Pairs, caps: Mapping[Cell, float], bound: float | None, par: float | None
+    matrix: Any, pairs: Pairs, caps: Mapping[Cell, float], bound: float | None
 ) -> dict[str, Any]:
     """The runs of a matrix with a row for each pair and a column for each configuration."""
     costs = numbers(matrix)
@@ -129,7 +130,6 @@ def _runs(
         "runs": ranks(codes, np.arange(codes.size))[row],
         "seeds": None if None in seeds else np.array(seeds, dtype=np.int64)[row],
         "cutoff": bound,
-        "par": par,
     }
 
 
@@ -154,7 +154,7 @@ def _pairs(log: dict[str, Any]) -> Pairs:
     return {str(n): pair for n, pair in enumerate(zip(labels, seeds, strict=True), 1)}
 
 
-def _test(log: dict[str, Any], bound: float | None, par: float | None) -> dict[str, Any] | None:
+def _test(log: dict[str, Any], bound: float | None) -> dict[str, Any] | None:
     """The runs on test instances, one each."""
     matrix = get(log, "testing", "experiments")
     costs = numbers(matrix)
@@ -168,7 +168,7 @@ def _test(log: dict[str, Any], bound: float | None, par: float | None) -> dict[s
     known = len(seeds) == len(rows)
     numbered = _whole(seeds, "seeds of the test instances") if known else [None] * len(rows)
     pairs = dict(zip(rows, zip(names, numbered, strict=True), strict=True))
-    return _runs(matrix, pairs, {}, bound, par)
+    return _runs(matrix, pairs, {}, bound)
 
 
 def _whole(value: Any, what: str, missing: float = np.nan) -> list[int]:
@@ -188,20 +188,23 @@ def _names(log: dict[str, Any], key: str) -> list[str]:
 
 
 def _penalty(
-    scenario: dict[str, Any], costs: FloatArray, bound: float | None
+    scenario: dict[str, Any], runs: Mapping[str, Any], bound: float | None
 ) -> tuple[float | None, list[Caveat]]:
     """What a timeout costs, in bounds: irace's boundPar, or what the runner itself prints."""
     par = number(scenario, "boundPar")
     if bound is None or par not in (None, 1.0):
         return par, []
+    late = runs["values"][runs["statuses"] == Status.TIMEOUT]
     # A little more than the bound is a run that overran it, not a penalty.
-    late = np.unique(costs[np.isfinite(costs) & (costs >= LEAST_PENALTY * bound)])
+    penalties = np.unique(late[late >= LEAST_PENALTY * bound])
     # Different values are times; a penalty is always the same.
-    if late.size != 1:
+    if penalties.size != 1:
         return par, []
-    factor = float(late[0]) / bound
-    sentence = f"The target runner prints {late[0]:g} for a timeout: costs are PAR{factor:g}."
-    return factor, [Caveat("penalty", sentence)]
+    penalty = float(penalties[0])
+    sentence = (
+        f"The target runner prints {penalty:g} for a timeout: costs are PAR{penalty / bound:g}."
+    )
+    return penalty / bound, [Caveat("penalty", sentence)]
 
 
 def _caps(log: dict[str, Any], bound: float | None) -> dict[Cell, float]:
