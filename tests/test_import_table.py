@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from imports import codes, costs, load, refused, statuses, write
+from imports import codes, costs, load, refused, sentences, statuses, write
 
 from truecost.runs import Status
 
@@ -27,6 +27,7 @@ def path(tmp_path: Path) -> Path:
         "config_id\tinstance_id\tCPU time [s]",
         "algorithm|formula|quality",
         "configuration,instance,cost,time",
+        "solver,instance,time (CPU)",
     ],
 )
 def test_columns_by_name(path: Path, header: str) -> None:
@@ -49,6 +50,9 @@ def test_columns_that_are_given(path: Path) -> None:
     write(path, "solver,instance,time,result\na,x,1,17\na,y,2,18\n")
     assert "status=" in refused(path)
     assert load(path, columns={"status": ""}).runs.statuses is None
+    # A cutoff is in seconds.
+    write(path, "solver,instance,time (ms)\na,x,1500\nb,x,700\n")
+    assert "time (ms)" in refused(path, cutoff=5.0)
     write(path, "a,b\nx,y\n")
     assert "configuration=NAME,instance=NAME,cost=NAME" in refused(path)
 
@@ -122,10 +126,15 @@ def test_seeds_stand_in_line(path: Path) -> None:
 
 
 def test_a_table_of_one_configuration(path: Path) -> None:
-    """Two versions measured into a file each could not be compared."""
-    found = load(write(path, "instance,seed,time\nx,1,1\nx,2,2\ny,1,3\n")).runs
-    assert found.configurations == ("runs",)
-    assert found.shape == (1, 2, 2)
+    """Two versions measured into a file each could not be compared, or runs whose parameters stand
+    in columns count as those of one configuration without a word.
+    """
+    log = load(write(path, "instance,seed,cost\nx,1,1\nx,2,2\ny,1,3\n"))
+    assert log.runs.configurations == ("runs",)
+    assert log.runs.shape == (1, 2, 2)
+    assert codes(log) == []
+    log = load(write(path, "alpha,instance,seed,cost\n0.1,x,1,1\n0.2,x,2,2\n"))
+    assert "all runs count as one, runs" in sentences(log)
     assert "--columns configuration" in refused(write(path, "instance,time\nx,1\nx,2\n"))
 
 
@@ -148,6 +157,10 @@ def test_a_value_for_not_solved_is_pointed_out(path: Path) -> None:
     assert "unsolved" in codes(load(path))
     assert "unsolved" not in codes(load(path, high=100.0))
     assert load(path, cutoff=100.0, par=2.0).runs.costs.max() == 200
+    # A negative one would be the best of all.
+    write(path, "solver,instance,cost\na,x,5\na,y,-1\nb,x,3\nb,y,2\n")
+    assert "--low -1" in refused(path)
+    assert costs(path, low=-1.0) == [[5, -1], [3, 2]]
 
 
 @pytest.mark.parametrize(

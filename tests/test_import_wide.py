@@ -110,7 +110,7 @@ def test_a_value_for_not_solved_is_refused(path: Path, mark: int, options: dict[
 
 def test_empty_cells(path: Path) -> None:
     """A run that was not solved would be dropped, and its configuration look better."""
-    write(path, "instance,s1,s2\na,1,\nb,timeout,2\nc,3,inf\n")
+    write(path, "instance,s1,s2\na,1,\nb,Crashed,2\nc,3,inf\n")
     assert "s1 on b" in refused(path)
     assert costs(path, cutoff=10.0, par=1.0) == [[1, 10, 3], [10, 2, 10]]
 
@@ -168,6 +168,46 @@ def test_long_tables_stay_long(path: Path) -> None:
     assert load(write(path, "instance,seed,cost\ni,1,1\ni,2,3\n")).tool == "table"
     assert load(write(path, BY_INSTANCE), format="wide", high=5000.0).tool == "wide table"
     assert "No column is called" in refused(path, format="table", high=5000.0)
+
+
+FEATURES = {
+    "n_vars": ["100", "200", "150", "120", "90"],
+    "Clauses": ["430", "850", "600", "500", "400"],
+    "graph density": ["0.5", "0.25", "0.75", "0.1", "0.2"],
+    # Whole numbers where costs are fractions, whatever the name.
+    "k": ["3", "4", "5", "6", "7"],
+}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_numbers_of_an_instance_are_no_costs(path: Path, name: str) -> None:
+    """A column of features would count as a configuration, and with small numbers win."""
+    times = [f"{n}.5,{n / 4 + 0.1}" for n in range(5)]
+    cells = zip(range(5), FEATURES[name], times, strict=True)
+    rows = "\n".join(f"i{n},{feature},{pair}" for n, feature, pair in cells)
+    write(path, f"instance,{name},a,b\n{rows}\n")
+    assert f"{name}=" in refused(path, cutoff=5.0)
+    assert load(path, columns={name: ""}).runs.configurations == ("a", "b")
+    assert load(path, format="wide", high=1e4).runs.configurations == (name, "a", "b")
+
+
+def test_columns_that_are_no_costs(path: Path) -> None:
+    """A numeric column of families would be a configuration, or the statuses of runs be dropped: a
+    crash after a second would be the best run.
+    """
+    write(path, "instance,cluster,a,b\nx,1,1.5,2\ny,1,2.5,3\nz,2,3.5,4\n")
+    log = load(path, families="cluster")
+    assert log.runs.configurations == ("a", "b")
+    assert log.runs.families == ("1", "1", "2")
+    text = "instance,a_status,a,b_status,b\nx,ok,1.5,ok,2\ny,crash,0.1,ok,3\n"
+    reason = refused(write(path, text))
+    assert "a_status=" in reason
+    assert "row for every run" in reason
+    omitted = {"a_status": "", "b_status": ""}
+    assert load(path, columns=omitted).runs.configurations == ("a", "b")
+    assert "Every column" in refused(
+        path, columns=dict.fromkeys(["instance", "a", "b"], "") | omitted
+    )
 
 
 @pytest.mark.beside(SHARED / "sat")

@@ -57,8 +57,8 @@ def read(
 ) -> Log:
     """The runs in a table.
 
-    `name` is that of the only configuration, where no column has any. If `strict`, a value that may
-    stand for "not solved" is refused.
+    `name` is that of the only configuration, where no column has any. If `strict`, a largest value
+    that may stand for "not solved" is refused.
     """
     cost = roles["cost"]
     # The worst configuration would win.
@@ -69,6 +69,9 @@ def read(
         )
     renamed = [f"{name} is the {role}" for role, name in roles.items() if name.lower() != role]
     caveats = [Caveat("columns", f"Columns: {', '.join(renamed)}.")] if renamed else []
+    if "configuration" not in roles and len(table) > len(roles):
+        sentence = f"No column names configurations: all runs count as one, {name:.60}."
+        caveats.append(Caveat("columns", sentence))
     column = {role: table[theirs] for role, theirs in roles.items()}
     values = numbers(column["cost"], cost)
     statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
@@ -192,6 +195,7 @@ def _marked(values: FloatArray, reading: Reading, *, strict: bool) -> list[Cavea
         f"{counted(number, 'run')} cost{'s' if number == 1 else ''} {value:g}. If that means not "
         f"solved, {way}."
     )
-    if strict:
+    # Negative, it would be the best of all.
+    if strict or negative:
         raise InputError(f"{sentence} If it is a cost like others, give {end} {value:g}.")
     return [Caveat("unsolved", sentence)]

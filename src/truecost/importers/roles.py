@@ -33,12 +33,14 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 NEEDED = ("configuration", "instance", "cost")
 # What a name may end in without meaning something else.
 ENDING = re.compile(r"_(name|id|file|path|s|sec)$")
+# What stands in brackets, other units than seconds left out: a cutoff is in seconds.
+BRACKETS = re.compile(r"[(\[](?!\W*(ns|us|µs|ms|msec|milli|m|min|minutes|h|hours)\b).*?[)\]]")
 
 
 def plain_name(name: str) -> str:
-    """The name of a column in small letters, without a unit, `_` for what separates its words."""
+    """The name of a column in small letters, without brackets, `_` for what separates its words."""
     # The start is enough, and brackets that never close take a square of the time.
-    plain = re.sub(r"\W+", "_", re.sub(r"[(\[].*?[)\]]", "", name[:200].lower())).strip("_")
+    plain = re.sub(r"\W+", "_", BRACKETS.sub("", name[:200].lower())).strip("_")
     return ENDING.sub("", plain)
 
 
@@ -54,7 +56,8 @@ def roles_by_name(
     for role, name in roles.items():
         if role not in SYNONYMS:
             raise InputError(
-                f"--columns has {role!r:.60} on the left. Choose one of {', '.join(SYNONYMS)}."
+                f"--columns has {role!r:.60} on the left. Choose one of {', '.join(SYNONYMS)}, or "
+                "a column to leave out."
             )
         if name and name not in columns:
             raise InputError(

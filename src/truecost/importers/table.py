@@ -5,16 +5,23 @@ from dataclasses import replace
 from truecost.errors import InputError
 from truecost.importers import long, wide
 from truecost.importers.columns import Table, check_numeric
-from truecost.importers.roles import NEEDED, listed, roles_by_name
+from truecost.importers.roles import NEEDED, SYNONYMS, listed, roles_by_name
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 
 
 def read(table: Table, reading: Reading, name: str) -> Log:
     """The runs in a table; `name` is that of its only configuration, where no column has any."""
+    given = dict(reading.columns)
     if isinstance(reading.families, str) and reading.families in table:
-        columns = {**reading.columns, "family": reading.families}
-        reading = replace(reading, columns=columns)
+        given["family"] = reading.families
+    # A column with nothing on the right is left out: --columns n_vars=.
+    omitted = {column for column in table if not given.get(column, column).strip()}
+    table = {column: cells for column, cells in table.items() if column not in omitted}
+    if not table:
+        raise InputError("Every column is left out. Leave out fewer.")
+    given = {key: column for key, column in given.items() if key in SYNONYMS or key not in omitted}
+    reading = replace(reading, columns=given)
     if reading.format != "wide":
         if roles := long.roles_of(table, reading):
             return long.read(table, roles, reading, name)

@@ -3,13 +3,16 @@ publish them; or a row for each configuration, where the first column is called 
 """
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 from truecost.importers import long
 from truecost.importers.columns import (
+    BLANK,
     Column,
     Table,
     check_names,
@@ -17,20 +20,36 @@ from truecost.importers.columns import (
     is_numeric,
     numbers,
 )
+from truecost.importers.recorded import STATUS_WORDS
 from truecost.importers.roles import NEEDED, SYNONYMS, listed, plain_name, roles_by_name
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
-from truecost.runs import Caveat
+from truecost.runs import Caveat, Status
 
+# Words for runs that failed.
+FAILURES = frozenset(
+    word
+    for word, status in STATUS_WORDS.items()
+    if status > Status.SOLVED and status != Status.CENSORED
+)
 # A cell without a number: the run was not solved.
-MISSING = frozenset({
-    "", "na", "nan", "none", "null", "-", "timeout", "memout", "unknown", "to", "mo", "inf",
-    "+inf", "infinity",
-})  # fmt: skip
+MISSING = FAILURES | {
+    "", "na", "n/a", "nan", "none", "null", "-", "--", "unknown", "to", "mo", "inf", "+inf",
+    "infinity",
+}  # fmt: skip
 SIDES = ("instance", "configuration")
 # Columns that say something of an instance.
 ABOUT = ("seed", "run", "family")
-WEIGHTS = frozenset({"weight", "weights", "instance_weight", "sampling_weight"})
+# Names of numbers that are no costs: counts such as n_vars, and what ends in one of these words.
+COUNT = re.compile(r"(n|nb|nr|num|number)_[a-z_]+")
+PROPERTIES = frozenset({
+    "vars", "nvars", "variables", "clauses", "nclauses", "literals", "constraints", "nodes",
+    "vertices", "edges", "cities", "items", "jobs", "machines", "size", "dim", "dimension",
+    "length", "degree", "density", "ratio", "difficulty", "year", "optimum", "optimal", "bks",
+    "lb", "ub", "gap", "speedup", "diff", "difference", "memory", "mem", "weight", "weights",
+})  # fmt: skip
+# So many different numbers are not whole by chance where those of other columns are fractions.
+WHOLE = 5
 FILE = re.compile(r"/|\.\w{2,4}$")
 # Numbers of the rows, which spreadsheets and pandas add.
 COUNTER = re.compile(r"(?i)column 1|unnamed: \d+|index|row|#|level_0")
@@ -49,7 +68,7 @@ def is_wide(table: Table, reading: Reading) -> bool:
     if "cost" in roles or {"configuration", "instance"} <= set(roles):
         return False
     key = _key(table, reading)
-    return key is not None and len(_costs(table, key)) >= max(2, (len(table) - 1) / 2)
+    return key is not None and len(_costs(table, key, reading)) >= max(2, (len(table) - 1) / 2)
 
 
 def read(table: Table, reading: Reading) -> Log:
@@ -61,7 +80,7 @@ def read(table: Table, reading: Reading) -> Log:
             "No column names the instances. Give a table with the instances in its first column, "
             "or name it: --columns instance=NAME."
         )
-    labels, costs = check_names(table[key], key), _costs(table, key)
+    labels, costs = check_names(table[key], key), _costs(table, key, reading)
     columns = [name for name in costs if not _is_summary(name)]
     if len(columns) < 2:
         raise InputError(
@@ -69,6 +88,9 @@ def read(table: Table, reading: Reading) -> Log:
             f"{len(columns)}. It has {listed(table)}."
         )
     keep = [row for row, name in enumerate(labels) if not _is_summary(name)]
+    values = {name: _numbers(table[name], name)[keep] for name in columns}
+    if reading.format != "wide":
+        _check_configurations(values)
     names = [labels[row] for row in keep]
     turned = _is_turned(key, names, columns, reading)
     about = {}
@@ -88,20 +110,55 @@ def read(table: Table, reading: Reading) -> Log:
     if others := [name for name in table if name not in {key, *costs, *about.values()}]:
         for name in others:
             check_numeric(table[name], name, MISSING)
+            _check_notes(table[name], name)
         caveats.append(Caveat("left out", f"Left out, as no costs: {listed(others)}."))
     sides = ([name for name in columns for _ in names], names * len(columns))
     long_table = dict(zip(SIDES, sides if turned else sides[::-1], strict=True))
-    long_table["cost"] = [cell for name in columns for cell in _numbers(table[name], name, keep)]
+    long_table["cost"] = [repr(cost) for name in columns for cost in values[name].tolist()]
     for role, name in about.items():
         long_table[role] = [table[name][row] for row in keep] * len(columns)
     log = long.read(long_table, {name: name for name in long_table}, reading, strict=True)
     return log.replace(tool="wide table", caveats=(*caveats, *log.caveats))
 
 
-def _numbers(column: Column, name: str, keep: Sequence[int]) -> list[str]:
-    """The costs of a configuration, "nan" where a run was not solved."""
+def _numbers(column: Column, name: str) -> FloatArray:
+    """The costs of a configuration, NaN where a run was not solved."""
     cells = numbers(["" if cell.lower() in MISSING else cell for cell in column], name)
-    return [repr(cost) for cost in np.where(np.isposinf(cells), np.nan, cells)[keep].tolist()]
+    return np.where(np.isposinf(cells), np.nan, cells)
+
+
+def _check_configurations(values: Mapping[str, FloatArray]) -> None:
+    """Refuse columns of numbers that may say something of an instance: one could win."""
+    fractions = {name: cells[np.isfinite(cells)] % 1 != 0 for name, cells in values.items()}
+    fractional = any(2 * cells.sum() > cells.size for cells in fractions.values())
+    doubtful = [
+        name
+        for name, cells in values.items()
+        if COUNT.fullmatch(plain_name(name))
+        or plain_name(name).rpartition("_")[2] in PROPERTIES
+        or (fractional and not fractions[name].any() and np.unique(cells).size >= WHOLE)
+    ]
+    if doubtful:
+        raise InputError(
+            f"Not every column looks like a configuration: {listed(doubtful)}. Leave out what is "
+            f"none with {_omitting(doubtful)}, or keep all columns of numbers with --format wide."
+        )
+
+
+def _check_notes(column: Column, name: str) -> None:
+    """Refuse to leave out how runs ended: a crash after a second would be the best run."""
+    words = {cell.lower() for cell in column}
+    if words & FAILURES and words <= STATUS_WORDS.keys() | BLANK:
+        raise InputError(
+            f"The column {name!r:.60} says how runs ended, which a wide table has no place for. "
+            "Write a row for every run, with a column called status; or leave it out with "
+            f"{_omitting([name])}."
+        )
+
+
+def _omitting(names: Sequence[str]) -> str:
+    """The option that leaves columns out."""
+    return f"--columns {shlex.quote(','.join(f'{name}=' for name in names)):.200}"
 
 
 def _given(reading: Reading, *, sides: bool) -> dict[str, str]:
@@ -136,13 +193,15 @@ def _key(table: Table, reading: Reading) -> str | None:
     return first if (numbers(column, first) % 1 == 0).all() else None
 
 
-def _costs(table: Table, key: str) -> list[str]:
-    """The columns of costs: of numbers, without what says something of an instance."""
-    about = WEIGHTS.union(*(SYNONYMS[role] for role in ABOUT))
+def _costs(table: Table, key: str, reading: Reading) -> list[str]:
+    """The columns of costs: of numbers, without seeds, numbers of runs and families."""
+    about = {name for role in ABOUT for name in SYNONYMS[role]}
     return [
         name
         for name, column in table.items()
-        if name != key and plain_name(name) not in about and is_numeric(column, MISSING)
+        if name not in {key, *reading.columns.values()}
+        and plain_name(name) not in about
+        and is_numeric(column, MISSING)
     ]
 
 
