@@ -37,7 +37,11 @@ def test_files_of_families(tmp_path: Path, text: str) -> None:
 def test_bad_files_of_families(tmp_path: Path) -> None:
     """A file that is none would end in somebody else's exception, or a family be chosen."""
     path = tmp_path / "families.csv"
-    for text, words in [("a\nb\n", "two columns"), ("a,f\na,g\n", "several families")]:
+    for text, words in [
+        ("a\nb\n", "two columns"),
+        ("a,f\na,g\n", "several families"),
+        ("name,size,category\na,3,f\n", "called family"),
+    ]:
         path.write_text(text)
         with pytest.raises(InputError, match=words):
             families_of(["a"], path)

@@ -96,6 +96,10 @@ def _read(path: Path) -> dict[str, str]:
         raise InputError(f"{path}: a row has fewer than two columns. Give instance and family.")
     head = [cell.strip().lower() for cell in rows[0]]
     named = [head.index(column) for column in COLUMNS if column in head]
+    if not named and len(head) > 2:
+        raise InputError(
+            f"{path}: none of {len(head)} columns is called family. Give two, instance and family."
+        )
     # Without a header, the columns are instance and family.
     family = named[0] if named else 1
     instance = head.index("instance") if named and "instance" in head else int(family == 0)
