@@ -165,7 +165,14 @@ def test_several_studies_and_objectives(tmp_path: Path) -> None:
     assert "--objective: 0, 1" in refused(study)
     first = load(study, objective="0").runs
     assert first.costs.ravel().tolist() == [0.5, 1]
-    assert load(study, objective="1").runs.costs.ravel().tolist() == [-0.75, -0.5]
+    second = load(study, objective="1").runs
+    assert second.costs.ravel().tolist() == [-0.75, -0.5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.set_metric_names(["time", "quality"])
+    assert "--objective: time, quality" in refused(study)
+    for wanted in ("quality", "1"):
+        assert load(study, objective=wanted).runs == second
     study_of(trial(0.5), storage=storage, study_name="c")
     assert "a/b, c" in refused(tmp_path / "two")
     assert load(tmp_path / "two", objective="a/b/0").runs == first

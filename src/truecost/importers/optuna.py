@@ -55,6 +55,7 @@ def read(source: Any, reading: Reading) -> Log:
             study, wanted = _chosen(source, storage, reading.objective)
             trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: int(trial.number))
             directions = [direction.name for direction in study.directions]
+            metrics = study.metric_names or [str(place) for place in range(len(directions))]
             name = str(study.study_name)
     except (InputError, MemoryError):
         raise
@@ -64,7 +65,8 @@ def read(source: Any, reading: Reading) -> Log:
             f"Optuna cannot read it ({type(error).__name__}: {reason:.100}). Give a storage that "
             "Optuna wrote."
         ) from error
-    return _log(name, trials, directions, wanted, reading)
+    place = chosen(wanted, metrics)
+    return _log(name, trials, place, directions, reading)
 
 
 @contextmanager
@@ -143,10 +145,10 @@ def _chosen(source: Any, storage: Any, objective: str | None) -> tuple[Any, str 
 
 
 def _log(
-    study: str, trials: Sequence[Any], directions: list[str], wanted: str | None, reading: Reading
+    study: str, trials: Sequence[Any], place: int, directions: list[str], reading: Reading
 ) -> Log:
+    """The log of a study, with the objective at that place as the cost."""
     states = [trial.state.name for trial in trials]
-    place = chosen(wanted, [str(number) for number in range(len(directions))])
     maximised = directions[place] == "MAXIMIZE"
     trials = [trial for trial in trials if trial.state.is_finished()]
     costs, caveats = _costs(trials, place, len(directions) > 1, reading)
@@ -179,7 +181,7 @@ def _log(
         omitted={
             "trial still running": states.count("RUNNING"),
             "trial waiting": states.count("WAITING"),
-            "trial without a value": sum(not cells for cells in costs),
+            "trial without costs": sum(not cells for cells in costs),
         },
         caveats=caveats,
         tool="Optuna",
