@@ -56,8 +56,7 @@ def roles_by_name(
     for role, name in roles.items():
         if role not in SYNONYMS:
             raise InputError(
-                f"--columns has {role!r:.60} on the left. Choose one of {', '.join(SYNONYMS)}, or "
-                "a column to leave out."
+                f"--columns has {role!r:.60} on the left. Choose one of {', '.join(SYNONYMS)}."
             )
         if name and name not in columns:
             raise InputError(

@@ -15,12 +15,11 @@ def read(table: Table, reading: Reading, name: str) -> Log:
     given = dict(reading.columns)
     if isinstance(reading.families, str) and reading.families in table:
         given["family"] = reading.families
-    # A column with nothing on the right is left out: --columns n_vars=.
-    omitted = {column for column in table if not given.get(column, column).strip()}
-    table = {column: cells for column, cells in table.items() if column not in omitted}
+    # With nothing on the right a column is left out: --columns n_vars=.
+    table = {column: cells for column, cells in table.items() if given.get(column, column).strip()}
     if not table:
         raise InputError("Every column is left out. Leave out fewer.")
-    given = {key: column for key, column in given.items() if key in SYNONYMS or key not in omitted}
+    given = {key: column for key, column in given.items() if key in SYNONYMS or column.strip()}
     reading = replace(reading, columns=given)
     if reading.format != "wide":
         if roles := long.roles_of(table, reading):
