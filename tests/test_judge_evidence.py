@@ -100,8 +100,6 @@ def test_tuned_logs_are_refused() -> None:
     assert "compare" in refusal(tuned.replace(tool="Optuna")).way_out
     for basis in ("list", "fixed before"):
         refusal(tuned, basis=basis)
-    # Nobody tuned the default.
-    assert evidence(tuned, configuration="c0").basis == "list"
 
 
 def test_configurations_added_later_have_estimates_only() -> None:
@@ -131,14 +129,35 @@ def test_fixed_before_needs_a_name() -> None:
 def test_uneven_runs_are_a_condition() -> None:
     """Runs that are missing because of their costs would be taken for missing by chance."""
     uneven = log(without(matrix(), (2, 0)))
-    assert evidence(uneven).condition == UNEVEN
-    assert evidence(uneven, basis="list").condition is None
-    # Those of the winner, too, though only common instances count; in test runs those of the pair.
-    assert evidence(uneven, configuration="c2").condition == UNEVEN
+    for asked in ({}, {"basis": "list"}, {"basis": "fixed before"}):
+        assert evidence(uneven, configuration="c2", **asked).condition == UNEVEN
+        # What others lack does not matter.
+        assert evidence(uneven, configuration="c1", **asked).condition is None
+    # An instance that both lack is missing, too; fewer runs on each are none that are missing.
+    both = log(without(matrix(), (0, 0), (1, 0)))
+    assert evidence(both, configuration="c1", basis="fixed before").condition == UNEVEN
+    more = log(without(matrix(runs=2), (1, slice(None), 1)))
+    assert evidence(more, configuration="c1").condition is None
+    # Of a single instance the seeds are the units.
+    seeds = log(without(matrix(2, 1, 8), (1, 0, 5)))
+    assert evidence(seeds, configuration="c1", basis="fixed before").condition == UNEVEN
     tested = without(matrix(prefix="t"), (2, 0))
     tuned = log(matrix(), test=tested, adaptive=True)
     assert evidence(tuned.replace(incumbent="c2"), configuration="c2").condition == UNEVEN
     assert evidence(tuned.replace(incumbent="c1")).condition is None
+
+
+def test_the_default_of_a_tuned_log() -> None:
+    """The default would pay for configurations that are not judged, be said to come from a list that
+    was fixed, with the best of it among the tuned ones; or its runs in a race be complete.
+    """
+    tuned = log(matrix(), adaptive=True, tool="SMAC3 2.4")
+    found = judged(tuned, configuration="c0")
+    assert isinstance(found.evidence, Evidence)
+    assert (found.evidence.basis, found.evidence.candidates) == ("fixed before", 1)
+    assert [row.maybe_best for row in found.ranking] == [None] * 3
+    raced = log(without(matrix(), (0, 0)), adaptive=True)
+    assert evidence(raced, configuration="c0").condition == UNEVEN
 
 
 def test_folds_are_refused() -> None:
@@ -309,13 +328,19 @@ def test_the_longest_finished_prefix_counts() -> None:
 
 
 def test_one_look_at_a_finished_first_plan() -> None:
-    """A finished plan would be judged as if somebody had looked all the time, or an extended one
-    as if nobody had.
+    """Looks at a plan before its end, at its end and after it was extended would err with more than δ
+    together; or the look at the end be judged as one of many.
     """
-    assert not evidence(planned([1] * 4)).watched
-    assert evidence(planned([1] * 4, watched=True)).watched
-    extended = evidence(planned([1] * 6))
-    assert (extended.units, extended.planned, extended.watched) == (6, 4, True)
+    ends = [evidence(planned(done)) for done in ([1, 1, 0, 1], [1] * 4, [3] * 4, [1] * 6)]
+    assert [found.units for found in ends] == [2, 4, 4, 6]
+    assert [found.watched for found in ends] == [True, False, False, True]
+    one, other = ends[1].share, ends[3].share
+    assert [found.share for found in ends] == [other, one, one, other]
+    assert other < 0.5 < one <= 1 - other
+    # Where every unit is looked at, all looks share all of it.
+    for done in ([1, 1, 0, 1], [1] * 4, [1] * 6):
+        found = evidence(planned(done, watched=True))
+        assert (found.watched, found.share) == (True, 1)
 
 
 def test_runs_added_later_improve_estimates_only() -> None:

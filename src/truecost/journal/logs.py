@@ -1,7 +1,7 @@
 """A journal as a log: its runs, plans and parameters as every reader of logs takes them."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,14 +55,12 @@ def _gathered(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     plans = [event.data for event in journal.events(PLAN)]
     if not plans:
         raise InputError(f"{journal.path}: no runs yet.")
-    first, last = plans[0], plans[-1]
+    first = plans[0]
     order, names = (
         tuple(dict.fromkeys(name for plan in plans for name in plan[what]))
         for what in ("instances", "configurations")
     )
     matrix = journal.matrix(configurations=names, instances=order, metric=metric, table=table)
-    whole = matrix.shape[:2] == (len(names), len(order)) and matrix.counts().min() >= last["runs"]
-    sizes = {(*plan["instances"], plan["runs"]) for plan in plans}
     return Log(
         runs=matrix,
         tool="truecost gather",
@@ -75,8 +73,7 @@ def _gathered(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
             planned=len(first["instances"]),
             candidates=tuple(first["configurations"]),
             runs=first["runs"],
-            # A finished first plan is looked at once; everything else perhaps after every unit.
-            watched=not whole or len(sizes) > 1,
+            watched=False,
         ),
     )
 
@@ -93,10 +90,8 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     incumbent = steps[-1].configuration if steps else None
     if ends:
         incumbent = ends[-1].data["incumbent"]["name"]
-    # The latest incumbent's own test; an earlier one is another configuration's.
-    tests = [event.data for event in journal.events(TEST) if incumbent in event.data["candidates"]]
-    plan = recorded_plan(journal, tests[-1]) if tests else None
-    test = None
+    begun, test = current_test(journal), None
+    plan = None if begun is None else recorded_plan(journal, begun)
     if plan is not None and (table.places("instance", plan.order) >= 0).any():
         test = journal.matrix(instances=plan.order, metric=metric, table=table)
     return Log(
@@ -113,11 +108,10 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
 
 
 def _validated(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
-    tests = journal.events(TEST)
-    if not tests:
+    begun = current_test(journal)
+    if begun is None:
         raise InputError(f"{journal.path}: no runs yet.")
-    names = tests[-1].data["names"]
-    plan = recorded_plan(journal, tests[-1].data)
+    names, plan = begun["names"], recorded_plan(journal, begun)
     test = journal.matrix(instances=plan.order, metric=metric, table=table)
     test = test.replace(configurations=[names[name] for name in test.configurations])
     plan = replace(plan, candidates=tuple(names[name] for name in plan.candidates))
@@ -128,10 +122,26 @@ def _validated(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
         log,
         parameters={**log.parameters, **parameters},
         test=test,
-        default=names[tests[-1].data["default"]],
+        default=names[begun["default"]],
         incumbent=plan.candidates[0],
         test_plan=plan,
     )
+
+
+def current_test(journal: "Journal") -> dict[str, Any] | None:
+    """The test of a validation, or of a search's latest winner; None where it has not begun."""
+    tests = [event.data for event in journal.events(TEST)]
+    if ends := journal.events(SEARCHED):
+        winner = ends[-1].data["incumbent"]["name"]
+        tests = [test for test in tests if winner in test["candidates"]]
+    return tests[-1] if tests else None
+
+
+def last_stop(journal: "Journal", candidates: Sequence[str]) -> dict[str, Any] | None:
+    """How the test of these candidates ended the last time; None where it has not."""
+    stops = [event.data for event in journal.events(STOP)]
+    ended = [stop for stop in stops if stop["candidates"] == list(candidates)]
+    return ended[-1] if ended else None
 
 
 def held_out_instances(journal: "Journal") -> set[str]:
@@ -170,12 +180,12 @@ def stored_log(journal: "Journal") -> Log | None:
 def _caveats(journal: "Journal", metric: "Metric", table: "RunTable") -> list[Caveat]:
     """What makes times doubtful, one line each."""
     caveats, machines = {}, journal.machines()
-    # Of the latest test, once it has ended.
-    last = next(reversed(journal.events(TEST, STOP)), None)
-    if last is not None and last.kind == STOP and last.data["why"] == "forecast":
+    test = current_test(journal)
+    stop = None if test is None else last_stop(journal, test["candidates"])
+    if stop is not None and stop["why"] == "forecast":
         caveats["given-up"] = (
-            f"The test stopped early, after {last.data['units']} units: the rest of its budget had "
-            "a chance below 1 % to settle this in favour of the winner."
+            f"The test stopped early, after {stop['units']} units: the rest of its budget had a "
+            "chance below 1 % to settle this in favour of the winner."
         )
     if metric.timed and len(models := sorted({machine.cpu for machine in machines})) > 1:
         caveats["machines"] = f"Runs were made on different processors ({'; '.join(models)})."

@@ -154,7 +154,7 @@ def _best_set(evidence: Evidence, question: Question) -> dict[str, bool] | None:
     means = runs.costs[:, 0]
     if evidence.sampled != "seed":
         means = units_of(known_means(runs.costs), evidence.families)
-    compared = ~np.isnan(means).all(axis=1)
+    compared = ~np.isnan(means).any(axis=1)
     if not 2 <= compared.sum() <= MOST_LISTED:
         return None
     scaled = np.clip((means[compared] - runs.low) / runs.width, 0, 1)

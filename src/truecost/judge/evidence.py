@@ -36,6 +36,9 @@ NOT_TUNED: Final = (
 UNEVEN: Final = (
     "Some runs are missing. The guarantees hold only if that has nothing to do with their costs."
 )
+# Shares of δ where one look at the planned end is meant: its own, and that of all looks before, or
+# after units were added.
+PLANNED_LOOK, OTHER_LOOKS = 0.9, 0.1
 # How people call the folds of a cross-validation.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 VALIDATE: Final = "Run the winner and the default on new instances with `truecost validate`."
@@ -109,7 +112,9 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
     pair = [name for name in dict.fromkeys([winner, default]) if name in rows.configurations]
     if winner not in pair:
         raise _UnusableError(f"Configuration {winner} has no runs on these instances.")
-    runs, planned, watched = _counting(rows, pair, plan, sampled)
+    runs, planned = _counting(rows, pair, plan, sampled)
+    units = count_units(runs, sampled)
+    watched, share = _looks(plan, units == planned)
     if censored := int(runs.select(configurations=pair).censored.sum()):
         raise _UnusableError(
             f"{counted(censored, 'run')} of winner and default stopped at a cap below the "
@@ -118,18 +123,25 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
         )
     basis: Basis = "test" if tested else "fixed before" if _is_fixed(log, question) else "list"
     candidates, rivals = _divisors(log, question, basis, rows, default)
-    compared = rows if basis == "list" else rows.select(configurations=pair)
+    condition = None
+    # Whoever says how it was chosen says whether it was tuned.
+    unsaid = question.basis is None and question.candidates is None
+    if log.adaptive is None and unsaid and not tested:
+        condition = NOT_TUNED
+    # A plan says which runs come next, whatever they cost.
+    elif plan is None and _is_uneven(rows, pair, sampled):
+        condition = UNEVEN
     return Evidence(
         runs=runs,
         basis=basis,
         candidates=candidates,
         rivals=rivals,
         sampled=sampled,
-        units=count_units(runs, sampled),
+        units=units,
         planned=planned,
         watched=watched,
-        share=1.0 if plan is None else plan.share,
-        condition=_condition(log, question, compared, plan, tested=tested),
+        share=share,
+        condition=condition,
     )
 
 
@@ -173,6 +185,8 @@ def _is_fixed(log: Log, question: Question) -> bool:
     """Whether the configuration was fixed before its runs."""
     if question.basis is not None:
         return question.basis == "fixed before"
+    if log.adaptive:  # of a tuned log only the default is judged
+        return True
     return log.adaptive is False and log.listed == 1 and question.candidates is None
 
 
@@ -250,8 +264,8 @@ def _new_seeds(runs: CostMatrix, test: CostMatrix) -> CostMatrix:
 
 def _counting(
     table: CostMatrix, names: Sequence[str], plan: Plan | None, sampled: Sampled
-) -> tuple[CostMatrix, int, bool]:
-    """The runs that count, how many units were planned, and whether each may have been looked at.
+) -> tuple[CostMatrix, int]:
+    """The runs that count, and how many units were planned.
 
     All that these configurations have in common; of a plan the longest prefix of its order whose
     runs are all done.
@@ -260,7 +274,7 @@ def _counting(
         common = common_runs(table, names, sampled)
         if common is None:
             raise _UnusableError("Winner and default have no instance in common.")
-        return common, count_units(common, sampled), False
+        return common, count_units(common, sampled)
     # Of the first plan: runs that were added later improve estimates only.
     instances, length, planned = list(table.instances), plan.runs, plan.planned
     present = has_runs(table, names)
@@ -280,8 +294,16 @@ def _counting(
         raise _UnusableError(
             "No planned instance is finished yet.", "Rerun the command that made the journal."
         )
-    runs = table.select(instances=instances, runs=slice(length))
-    return runs, planned, plan.watched or count_units(runs, sampled) != planned
+    return table.select(instances=instances, runs=slice(length)), planned
+
+
+def _looks(plan: Plan | None, at_the_end: bool) -> tuple[bool, float]:
+    """Whether somebody may have looked after every unit, and the share of δ of these looks."""
+    if plan is None:
+        return False, 1.0
+    if plan.watched:
+        return True, plan.share
+    return not at_the_end, plan.share * (PLANNED_LOOK if at_the_end else OTHER_LOOKS)
 
 
 def _prefix(order: Sequence[str], done: set[str], owner: Mapping[str, str]) -> list[str]:
@@ -319,15 +341,16 @@ def _divisors(
     return m, max(1, m - (default in listed))
 
 
-def _condition(
-    log: Log, question: Question, compared: CostMatrix, plan: Plan | None, *, tested: bool
-) -> str | None:
-    """What the log does not confirm."""
-    if question.basis is not None or question.candidates is not None:
-        return None
-    if log.adaptive is None and not tested:
-        return NOT_TUNED
-    counts = compared.counts()
-    counts = counts[counts.any(axis=1)]
-    # A plan says which runs come next, whatever they cost.
-    return UNEVEN if plan is None and bool((counts != counts[:1]).any()) else None
+def _is_uneven(table: CostMatrix, names: Sequence[str], sampled: Sampled) -> bool:
+    """Whether one of these configurations lacks runs that are in the table elsewhere.
+
+    Those of others do not matter: without a gap in its own runs a configuration would have the same
+    limits if nothing were missing at all.
+    """
+    counts, own = table.counts(), table.select(configurations=names).counts()
+    if sampled == "seed":
+        return bool((own != own[0]).any())
+    own, most = own[:, counts.any(axis=0)], counts.max(axis=0)[counts.any(axis=0)]
+    # Nothing is missing of as many runs on each instance, or as many as any configuration has.
+    complete = (own == own[:, :1]).all(axis=1) | (own == most).all(axis=1)
+    return not complete.all()

@@ -40,7 +40,8 @@ class Plan:
     delta, primary, margin, sampled
         Fixed in advance; `primary` and `margin` may be left open.
     watched
-        Whether results were looked at after every unit; False is one look, at the end.
+        Whether results are looked at after every unit. False: one look is meant, at the planned
+        end, and all others share what it leaves of δ.
     """
 
     order: tuple[str, ...]
