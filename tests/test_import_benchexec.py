@@ -111,6 +111,14 @@ def test_results_by_run_definition_and_by_tasks(tmp_path: Path) -> None:
     assert "Left out: 5 runs" in sentences(log)
 
 
+def test_run_sets_that_differ_in_options(tmp_path: Path) -> None:
+    """Two settings of a tool, measured into a file each, would be runs of one configuration."""
+    for options in (b"", b"--fast"):
+        run = RUN % (b' tool="t" timelimit="5s" options="%s"' % options, b"true", b"", b"s")
+        write(tmp_path / f"r{len(options)}.xml", run)
+    assert load(tmp_path).runs.configurations == ("t", "--fast")
+
+
 @pytest.mark.slow
 def test_a_new_run_of_benchexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The installed BenchExec would write results that are no longer read."""

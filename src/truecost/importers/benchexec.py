@@ -1,6 +1,7 @@
 """BenchExec: result files (XML, packed or not) and folders of them.
 
-A run set is a configuration, called by what differs between them: tool and version, run definition.
+A run set is a configuration, called by what differs between them: tool and version, run definition,
+or else its options.
 A task is an instance. Costs are CPU seconds with the time limit as the cutoff, unless another
 column is asked for. Solved is what BenchExec calls correct, or what it cannot check and has an
 answer.
@@ -110,12 +111,13 @@ def _root(path: Path) -> ElementTree.Element:
 def _rows(result: ElementTree.Element) -> Iterator[Row]:
     # A run definition has one name for all blocks of tasks, which are instances of it.
     definition = (result.get("name") or "").removesuffix(f".{result.get('block')}")
+    options = result.get("options", "")
     for run in result.iter("run"):
         properties = run.get("properties")
         # Names are relative to the folder of the results.
         name = re.sub(r"^(\.\./)+", "", run.get("name") or "") or "(no name)"
         yield Row(
-            (result.get("tool") or "", result.get("version") or "", definition),
+            (*(result.get(part, "") for part in ("tool", "version")), definition, options),
             f"{name} ({properties})" if properties else name,
             {column.get("title", ""): column.get("value", "") for column in run.iter("column")},
             {name: result.get(name, "") for name in LIMITS.values()},
@@ -158,8 +160,15 @@ def _cutoff(rows: Sequence[Row], title: str, reading: Reading) -> float | None:
 
 def _configurations(parts: Sequence[tuple[str, ...]]) -> list[str]:
     """Names of configurations from the parts in which they differ; all parts where they do not."""
-    differing = [
-        place for place, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1
-    ]
-    places = differing or range(len(parts[0]))
-    return [" ".join(part[place] for place in places if part[place]) or "tool" for part in parts]
+    different = set(parts)
+    names: dict[tuple[str, ...], str] = {}
+    # Options are long: they name only what nothing else tells apart.
+    for size in (len(parts[0]) - 1, len(parts[0])):
+        columns = zip(*(part[:size] for part in different), strict=True)
+        places = [place for place, column in enumerate(columns) if len(set(column)) > 1]
+        for part in different:
+            words = [part[place] for place in places if part[place]] or filter(None, part[:size])
+            names[part] = " ".join(words) or "tool"
+        if len(set(names.values())) == len(different):
+            break
+    return [names[part] for part in parts]
