@@ -125,6 +125,9 @@ def test_values_of_r(version: int) -> None:
         "again": struct.pack(">i", 1 << 8 | 255),
         "closure": struct.pack(">ii", 3 | r.TAG, 253) + r.NIL + r.value([1]),
         "raw": r.vector(24, b"\x01\x02", 2, {}),
+        "complex": r.vector(15, bytes(32), 2, {}),
+        "dots": struct.pack(">i", 17) + r.value([1]) + r.NIL,
+        "weak": struct.pack(">i", 23),
     }
     assert rdata.read(r.workspace(variables, version)) == {
         "range": [10, 11, 12, 13],
@@ -137,6 +140,9 @@ def test_values_of_r(version: int) -> None:
         "again": "range",  # the first symbol of the file
         "closure": rdata.OPAQUE,
         "raw": rdata.OPAQUE,
+        "complex": rdata.OPAQUE,
+        "dots": rdata.OPAQUE,
+        "weak": rdata.OPAQUE,
     }
 
 

@@ -28,13 +28,15 @@ OPAQUE = object()
 # The type numbers of R's serialize.c, those that logs of irace have: data, and functions with what
 # they need, which are passed over.
 _SYMBOL, _PAIRS, _CLOSURE, _ENVIRONMENT, _PROMISE, _CALL, _SPECIAL, _BUILTIN, _CHARS = range(1, 10)
-_LOGICAL, _INTEGER, _DOUBLE, _STRINGS, _LIST, _EXPRESSION = 10, 13, 14, 16, 19, 20
-_BYTECODE, _POINTER, _RAW, _S4 = 21, 22, 24, 25
+_LOGICAL, _INTEGER, _DOUBLE, _COMPLEX, _STRINGS, _DOTS, _LIST, _EXPRESSION = (
+    10, 13, 14, 15, 16, 17, 19, 20,
+)  # fmt: skip
+_BYTECODE, _POINTER, _WEAK, _RAW, _S4 = range(21, 26)
 _ALTREP, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL = 238, 239, 240
 _CODE_REFERENCE, _CODE_DEFINITION, _PACKAGE, _NAMESPACE, _REFERENCE = 243, 244, 248, 249, 255
 # Environments that are always there, missing arguments, unbound variables, NULL.
 _NOTHING = frozenset({241, 242, *range(250, 255)})
-_PAIRS_LIKE = frozenset({_PAIRS, _CLOSURE, _PROMISE, _CALL})
+_PAIRS_LIKE = frozenset({_PAIRS, _CLOSURE, _PROMISE, _CALL, _DOTS})
 _CODE_PAIRS = frozenset({_PAIRS, _CALL, _CODE_DEFINITION, _ATTRIBUTED_PAIRS, _ATTRIBUTED_CALL})
 _NUMBERS: Mapping[int, tuple[str, type]] = {
     _LOGICAL: (">i4", bool),
@@ -173,8 +175,11 @@ class _Reader:
         elif kind == _POINTER:
             self.remember(OPAQUE)
             self.item(), self.item()
-        elif kind == _RAW:
-            self.take(self.length(1))
+        elif kind == _WEAK:
+            self.remember(OPAQUE)
+        elif kind in (_RAW, _COMPLEX):
+            size = 1 if kind == _RAW else 16
+            self.take(self.length(size) * size)
         elif kind in (_SPECIAL, _BUILTIN):
             self.take(self.integer())
         elif kind != _S4:
