@@ -32,6 +32,22 @@ def test_three_digits_are_close(value: float) -> None:
     assert signs.count("+") + signs.count("−") - signs.count("e−") == int(value != 0)
 
 
+@given(finite, finite)
+def test_different_costs_look_different(one: float, other: float) -> None:
+    """Two tour lengths of 33,001,640 and 33,001,806 would both be printed as 33,000,000."""
+    largest, difference = max(abs(one), abs(other)), abs(one - other)
+    if difference > 1e-12 * largest and difference > 1e-300:
+        first, second = numbers.distinct_numbers((one, other))
+        assert first != second
+        assert math.isclose(read(first) - read(second), one - other, rel_tol=0.15)
+
+
+def test_a_small_change_is_not_0() -> None:
+    """A difference of 166 in 33,000,000 would be "−0 %"."""
+    assert numbers.relative(-5.03e-6) == "−0.0005 %"
+    assert numbers.relative(0) == "0 %"
+
+
 @given(st.floats(0, 1))
 def test_shares_are_on_the_safe_side(share: float) -> None:
     """A printed share of runs won would promise more than was proven."""

@@ -11,7 +11,7 @@ import show_records as records
 
 from truecost import api
 from truecost.show import sections
-from truecost.show.page import page
+from truecost.show.page import _pictures, page
 from truecost.show.verdict import block
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -99,7 +99,7 @@ def test_figures_follow_dark_mode(pages: dict[str, str]) -> None:
 
 
 def test_a_title_can_be_given() -> None:
-    """`report --title` would change nothing."""
+    """`title=` would change nothing."""
     assert "<title>Mine &amp; yours</title>" in page(
         records.without_default(), title="Mine & yours"
     )
@@ -110,10 +110,36 @@ def test_parameters_can_be_pasted() -> None:
     assert sections.arguments({"a": 0.1, "--b": "x y", "c": None, "d": True}) == (
         "--a=0.1 '--b=x y' --d=True"
     )
-    found = sections.parameters(records.assessment())
-    assert found is not None
-    assert found.different.rows == (("restarts", "3", "5"),)
-    assert found.equal.rows == (("phase", "on"),)
+    parameters = sections.parameters(records.assessment())
+    assert parameters is not None
+    assert parameters.different.rows == (("restarts", "3", "5"),)
+    assert parameters.equal.rows == (("phase", "on"),)
+
+
+def test_no_figure_shows_a_single_point() -> None:
+    """The page about one instance would have a scatter plot of one point, that about two
+    configurations a ranking of what the verdict compares.
+    """
+    assert set(_pictures(records.samples()["seeds"])).isdisjoint({"scatter", "deciding"})
+    two = set(_pictures(records.judged(records.times(2), default="0")))
+    assert {"scatter", "deciding"} <= two
+    assert two.isdisjoint({"ranking", "matrix"})
+
+
+def test_a_long_ranking_says_that_it_is_cut() -> None:
+    """The best 100 of 300 configurations would be called all."""
+    sample = records.judged(records.times(120, 10, 1), default="0")
+    assert "best 100 of 120" in page(sample)
+    assert len(sections.ranking(sample).rows) == 100
+
+
+def test_assumptions_fit_the_unit() -> None:
+    """Limits on new seeds of one instance would assume a random sample of instances."""
+    samples = records.samples()
+    seeds, families = (" ".join(sections.assumptions(samples[k])) for k in ("seeds", "families"))
+    assert "random sample" not in seeds
+    assert "families are a random sample" in families
+    assert sections.noise(samples["seeds"]) == ""
 
 
 @pytest.fixture
@@ -138,11 +164,18 @@ WORDS = """part => {
     const range = document.createRange();
     range.selectNodeContents(texts.currentNode);
     const box = range.getBoundingClientRect();
-    const shown = texts.currentNode.parentElement.checkVisibility() && box.height > 0;
-    if (shown)
+    if (texts.currentNode.parentElement.checkVisibility() && box.height > 0)
       words += texts.currentNode.textContent.split(/\\s+/).filter(Boolean).length;
   }
   return words;
+}"""
+
+
+# Whether the table of the verdict and the figure beside it overlap.
+OVERLAP = """() => {
+  const [one, other] = ['.same table', '.same img'].map(
+    name => document.querySelector(name).getBoundingClientRect());
+  return one.right > other.left && one.bottom > other.top;
 }"""
 
 
@@ -174,12 +207,13 @@ def test_everyone_can_read_the_page(
         tab.on("console", lambda message: messages.append(message.text))  # noqa: B023
         tab.goto((tmp_path / "page.html").as_uri())
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert not tab.evaluate(OVERLAP)
         assert not messages
         for part in tab.query_selector_all("details"):
             part.evaluate("part => { part.open = true; }")
         tab.evaluate(AXE.read_text())
-        found = tab.evaluate("axe.run()")["violations"]
-        assert [(one["id"], one["nodes"][0]["html"][:100]) for one in found] == []
+        violations = tab.evaluate("axe.run()")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"][:100]) for one in violations] == []
 
 
 @pytest.mark.slow

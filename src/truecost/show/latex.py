@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from truecost.errors import Refusal
 from truecost.judge.assess import CONDITIONS
-from truecost.show.numbers import given, label, number, signed
-from truecost.show.words import mean_of, opening, unit_of, values, where
+from truecost.show.numbers import distinct_numbers, exact, label, number, signed
+from truecost.show.words import capitalised, mean_of, scope_of, unit_of, values
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -56,7 +56,7 @@ def sentence(assessment: "Assessment") -> str:
     if same is None or difference is None or wins is None:
         compared = assessment.default not in (None, assessment.winner)
         return f"{RESULT['not testable']}." if compared else "No default was compared with."
-    unit, place = unit_of(assessment), opening(where(assessment))
+    unit, place = unit_of(assessment), capitalised(scope_of(assessment))
     observed, limits, near = map(escape, values(difference))
     noun = f"{'test ' if evidence.basis == 'test' else ''}instance{'s' * (same.instances > 1)}"
     basis = BASIS[evidence.basis].format(
@@ -73,16 +73,16 @@ def sentence(assessment: "Assessment") -> str:
     if isfinite(difference.lower) and isfinite(difference.upper):
         lines.append(
             f"{place} it lies between {limits.replace(' to ', ' and ')}{unit} (one-sided betting "
-            f"confidence bounds, each with error probability {given(question.delta)})."
+            f"confidence bounds, each with error probability {exact(question.delta)})."
         )
-    if evidence.candidates > 1:
+    if evidence.rivals > 1:
         lines.append(
             f"All bounds and intervals allow for the choice among {evidence.candidates:,} "
             "configurations (Bonferroni)."
         )
-    held = (one.sentence for one in assessment.caveats if one.code in CONDITIONS)
+    conditions = (one.sentence for one in assessment.caveats if one.code in CONDITIONS)
     # What to type instead is not for a paper.
-    lines += [escape(sentence.partition(" Judge by groups")[0]) for sentence in held]
+    lines += [escape(sentence.partition(" Judge by groups")[0]) for sentence in conditions]
     if evidence.watched:
         lines.append("The bounds are valid under early stopping.")
     if difference.approximate is not None:
@@ -103,11 +103,11 @@ def _penalty(assessment: "Assessment") -> list[str]:
     runs, ladder = assessment.log.runs, assessment.ladder
     if runs.par is None or runs.cutoff is None:
         return []
-    lines = [f"A failed run costs {given(runs.par)} times the cutoff of {given(runs.cutoff)} s."]
+    lines = [f"A failed run costs {exact(runs.par)} times the cutoff of {exact(runs.cutoff)} s."]
     if ladder is not None and ladder.proven is not None:
         side, *ends = ladder.proven
-        low, high = (escape(given(end)) for end in ends)
-        lines.append(f"{opening(side)} is proven for penalties from {low} to {high} cutoffs.")
+        low, high = (escape(exact(end)) for end in ends)
+        lines.append(f"{capitalised(side)} is proven for penalties from {low} to {high} cutoffs.")
     return lines
 
 
@@ -121,14 +121,15 @@ def table(assessment: "Assessment") -> str:
     solved = same.winner_solved is not None
     unit = " (s)" if unit_of(assessment) else ""
     head = ["", f"{escape(mean_of(assessment))}{unit}", "runs won", "runs solved"]
+    winner_cost, default_cost = distinct_numbers((same.winner_cost, same.default_cost))
     sides = (
-        ("Default", assessment.default, same.default_cost, same.lost, same.default_solved),
-        ("Tuned", assessment.winner, same.winner_cost, same.won, same.winner_solved),
+        ("Default", assessment.default, default_cost, same.lost, same.default_solved),
+        ("Tuned", assessment.winner, winner_cost, same.won, same.winner_solved),
     )
     rows = [
         [
             f"{role} ({escape(label(name or ''))})",
-            escape(number(cost)),
+            escape(cost),
             f"{won:,} of {same.pairs:,}",
             f"{solved_runs or 0:,} of {same.pairs:,}",
         ]

@@ -25,7 +25,7 @@ WHY: Final = {
 }
 
 
-def explained(command: str) -> str:
+def with_comment(command: str) -> str:
     """Return a command with what it is for, as a comment of the shell."""
     why = WHY.get(command.split()[1])
     return command if why is None else f"{command}  # {why}"

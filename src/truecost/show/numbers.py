@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from os.path import commonprefix
 
@@ -27,6 +27,25 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def digits_for(values: Iterable[float]) -> int:
+    """Return how many digits tell the most different of these numbers apart, at least three:
+    33,001,640 and 33,001,810 instead of 33,000,000 twice.
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    spread = max(finite, default=0) - min(finite, default=0)
+    if not 0 < spread < math.inf:
+        return 3
+    largest = max(map(abs, finite))
+    digits = 2 + math.floor(math.log10(largest)) - math.floor(math.log10(spread))
+    return max(3, min(digits, 15))
+
+
+def distinct_numbers(values: Sequence[float]) -> list[str]:
+    """Write numbers with as many digits as tell them apart."""
+    digits = digits_for(values)
+    return [number(value, digits) for value in values]
+
+
 def at_most(value: float, digits: int = 3) -> str:
     """Write an upper limit, rounded up: never below the limit itself."""
     return number(_rounded(value, digits, ROUND_CEILING), digits)
@@ -48,13 +67,13 @@ def signed(text: str) -> str:
     return text if text[:1] in ("−", "–", "0") and text[:2] != "0." else f"+{text}"
 
 
-def given(value: float) -> str:
+def exact(value: float) -> str:
     """Write a number that somebody chose, a cutoff or a level: all its digits and no others."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return f"{value:,.10g}".replace("e+0", "e").replace("e+", "e").replace("-", "−")
+    return re.sub(r"e([+-])0*", r"e\1", f"{value:,.10g}").replace("e+", "e").replace("-", "−")
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -63,7 +82,9 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def relative(change: float) -> str:
-    """Write a change or a margin in per cent: 12 %, 5 %, 2.5 %."""
+    """Write a change or a margin in per cent: 12 %, 5 %, 2.5 %, 0.0005 %."""
+    if 0 < abs(change) < 0.001:
+        return f"{exact(float(f'{100 * change:.1g}'))} %"
     whole = abs(change) >= 0.1 or round(1000 * change) % 10 == 0
     return percent(change, 0 if whole else 1)
 
@@ -80,7 +101,7 @@ def share_at_most(share: float) -> str:
 
 def confidence(delta: float) -> str:
     """Write the confidence level of a statement with error probability delta: 0.05 is 95 %."""
-    level = given(100 * (1 - delta))
+    level = exact(100 * (1 - delta))
     return f"{'over 99.9999999' if level == '100' else level} %"
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import numpy as np
-
 from truecost.errors import counted
+from truecost.judge.pairs import pairs_of
 from truecost.show import latex, sections
 from truecost.show.glossary import TERMS
 from truecost.show.next_steps import WHY, next_steps
-from truecost.show.numbers import number, percent, unbroken, visible
+from truecost.show.numbers import distinct_numbers, number, unbroken, visible
 from truecost.show.verdict import block, over_tuning
-from truecost.show.words import is_time, mean_of
+from truecost.show.words import capitalised, is_time, mean_of, scope_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -67,6 +66,8 @@ def page(assessment: "Assessment", *, title: str | None = None) -> str:
         best=sections.best_set(assessment),
         noise=sections.noise(assessment),
         ranking=sections.ranking(assessment),
+        ranking_title=sections.ranking_title(assessment),
+        scope=capitalised(scope_of(assessment)),
         latex=latex,
         assessment=assessment,
         terms=TERMS,
@@ -101,31 +102,35 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
 
     if (same := assessment.same) is not None:
         time, mean = is_time(assessment), mean_of(assessment)
+        winner_cost, default_cost = distinct_numbers((same.winner_cost, same.default_cost))
         add(
             "same_instances",
-            f"The winner's {mean} is {number(same.winner_cost)}, the default's "
-            f"{number(same.default_cost)}; the winner won {same.won} of "
-            f"{counted(same.pairs, 'run')}. Bars show the limits of the difference.",
+            f"The winner's {mean} is {winner_cost}, the default's {default_cost}; the winner won "
+            f"{same.won} of {counted(same.pairs, 'run')}. Bars show the limits of the difference.",
             "",
         )
-        add(
-            "scatter",
-            f"One point for each of {counted(same.instances, 'instance')}: {mean} of the winner "
-            "against the default's.",
-            "One point per instance. Below the diagonal the winner costs less.",
-        )
+        # Of a single instance they would show one point and one bar.
+        if (pairs := pairs_of(same)).half and same.instances > 1:
+            add(
+                "scatter",
+                f"One point for each of {same.instances:,} instances: {mean} of the winner against "
+                "the default's.",
+                "One point per instance. Below the diagonal the winner costs less.",
+            )
         add(
             "ecdf",
             f"Share of runs {'solved within a time' if time else 'that cost at most so much'}, for "
             "winner and default.",
             "The higher line is better.",
         )
-        add(
-            "deciding",
-            "The instances with the largest differences, and what each adds to the mean "
-            f"difference of {number(same.difference)}.",
-            _concentration(assessment),
-        )
+        if pairs.half and same.instances > 1:
+            add(
+                "deciding",
+                "The instances with the largest differences, and what each adds to the mean "
+                f"difference of {number(same.difference)}.",
+                f"Half of the differences, without their signs, come from {pairs.half:,} of "
+                f"{same.instances:,} instances.",
+            )
     if len(best_over_time(assessment, test=False)) > 1:
         add(
             "incumbents",
@@ -147,7 +152,8 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             f"From {counted(assessment.selection.splits, 'random split')} of the instances: one "
             "half chooses, the other half tests.",
         )
-    if len(assessment.ranking) > 1:
+    # Winner and default alone are compared already.
+    if len(assessment.ranking) > 2:
         adjusted = any(caveat.code == "adjusted" for caveat in assessment.caveats)
         add(
             "ranking",
@@ -161,18 +167,6 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             "Dark cells cost more.",
         )
     return drawn
-
-
-def _concentration(assessment: "Assessment") -> str:
-    """Return the sentence on how many instances make up the difference."""
-    from truecost.show.figures.pairs import needed
-
-    parts = np.sort(np.abs(needed(assessment).parts))[::-1]
-    if parts.sum() == 0:
-        return "Both cost the same on every instance."
-    half = int(np.searchsorted(np.cumsum(parts), 0.5 * parts.sum())) + 1
-    share = percent(half / len(parts))
-    return f"Half of the total difference comes from {counted(half, 'instance')} ({share})."
 
 
 def _picture(axes: "Axes", alt: str, caption: str) -> Picture:

@@ -3,13 +3,30 @@
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan, nan
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from truecost.errors import Refusal, counted
-from truecost.show.numbers import confidence, given, label, number, percent, short, visible
-from truecost.show.words import NAMES, Names, called, mean_of, opening, par, unit_of, values
+from truecost.show.numbers import (
+    confidence,
+    distinct_numbers,
+    exact,
+    label,
+    percent,
+    short,
+    visible,
+)
+from truecost.show.words import (
+    NAMES,
+    Names,
+    capitalised,
+    mean_of,
+    par,
+    unit_of,
+    values,
+    with_article,
+)
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment, Statement
@@ -68,17 +85,19 @@ QUANTITIES: Final = {
     "solved difference": "Difference in runs solved",
     "median speed-up": "Median speed-up",
     "geometric speed-up": "Geometric speed-up, shift {shift} s",
-    "margin": "{about} below the margin of {margin} % by",
+    "margin": "{rival} + {margin} % − {about}",
 }
 
 
-def named(assessment: "Assessment", one: "Statement", names: Names = NAMES) -> str:
+def quantity_name(assessment: "Assessment", one: "Statement", names: Names = NAMES) -> str:
     """Return what a statement is about."""
-    mean, shift = mean_of(assessment, one.penalty), given(one.shift or 0)
-    about = names[one.configuration != assessment.winner]
-    margin = given(100 * (assessment.question.margin_share or 0))
+    mean, shift = mean_of(assessment, one.penalty), exact(one.shift or 0)
+    about, rival = names if one.configuration == assessment.winner else names[::-1]
+    margin = exact(100 * (assessment.question.margin_share or 0))
     template = QUANTITIES[one.quantity]
-    return opening(template.format(mean=mean, about=about, shift=shift, margin=margin))
+    return capitalised(
+        template.format(mean=mean, about=about, rival=rival, shift=shift, margin=margin)
+    )
 
 
 def statements(assessment: "Assessment", names: Names = NAMES) -> Table:
@@ -87,7 +106,7 @@ def statements(assessment: "Assessment", names: Names = NAMES) -> Table:
     head = ("quantity", "grade", "observed", f"limits, {level} each")
     rows = [
         (
-            named(assessment, one, names),
+            quantity_name(assessment, one, names),
             "" if one.no_difference is None else one.grade,
             *values(one)[:2],
         )
@@ -108,20 +127,29 @@ def ladder(assessment: "Assessment") -> Table | None:
     )
 
 
+def ranking_title(assessment: "Assessment", most: int = MOST_ROWS) -> str:
+    """Return what the ranking is of."""
+    total = len(assessment.ranking)
+    return "All configurations" if total <= most else f"The best {most} of {total:,} configurations"
+
+
 def ranking(assessment: "Assessment", most: int = MOST_ROWS) -> Table:
     """Return the best configurations, the best first."""
     roles = {assessment.winner: " (winner)", assessment.default: " (default)"}
     head = ("configuration", "training cost", "runs", "instances", "test cost", "may be the best")
+    ranked = assessment.ranking[:most]
+    costs = distinct_numbers([row.cost for row in ranked])
+    test_costs = distinct_numbers([row.test_cost for row in ranked])
     rows = [
         (
             f"{label(row.configuration)}{roles.get(row.configuration, '')}",
-            number(row.cost),
+            cost,
             f"{row.runs:,}",
             f"{row.instances:,}",
-            number(row.test_cost),
+            test_cost,
             {True: "yes", False: "no", None: "–"}[row.maybe_best],
         )
-        for row in assessment.ranking[:most]
+        for row, cost, test_cost in zip(ranked, costs, test_costs, strict=True)
     ]
     return _table(head, rows)
 
@@ -135,21 +163,17 @@ def best_set(assessment: "Assessment") -> str:
     # Configurations that were added after the list was fixed are not compared.
     listed = "" if m == len(assessment.ranking) else " on the list"
     if best == m:
-        return f"Any of the {m:,} configurations{listed} may be the truly best one."
+        return f"Each of the {m:,} configurations{listed} may be the truly best one."
     level = confidence(assessment.question.delta)
     return f"{best:,} of the {m:,} configurations{listed} may be the truly best one ({level})."
 
 
 def noise(assessment: "Assessment", names: Names = NAMES) -> str:
     """Return the sentence on where the noise comes from; empty where nothing is known."""
-    if assessment.noise is None:
+    share = nan if assessment.noise is None else float(assessment.noise.within_share[0])
+    if isnan(share):
         return ""
-    parts = (assessment.noise.within[0], assessment.noise.across[0])
-    within, across = (max(0.0, float(part)) for part in parts)
-    # NaN, too, is not above 0.
-    if not within + across > 0:
-        return ""
-    share, runs = within / (within + across), f"{called(names[0])}'s runs"
+    runs = f"{with_article(names[0])}'s runs"
     if share < 0.5:
         return (
             f"{percent(1 - share)} of the variance of {runs} comes from the instance and "
@@ -195,7 +219,7 @@ def parameters(assessment: "Assessment") -> Parameters | None:
 def _value(value: Any) -> str:
     if value is None:
         return "–"
-    return given(value) if isinstance(value, float) else visible(str(value))
+    return exact(value) if isinstance(value, float) else visible(str(value))
 
 
 def arguments(parameters: Mapping[str, Any]) -> str:
@@ -210,19 +234,13 @@ def arguments(parameters: Mapping[str, Any]) -> str:
 
 
 ASSUMED_BASIS: Final = {
-    "test": "The test instances are fresh: the search never saw them, and they are a random sample "
-    "of the instances that matter.",
-    "fixed before": "{Winner} was fixed before these runs, and the instances are a random sample "
-    "of those that matter.",
-    "list": "All {candidates:,} configurations were fixed before the first run; the error "
-    "probability of each limit is divided by {divisors}. The instances are a random sample of "
-    "those that matter.",
+    "test": "The test instances are fresh: the search never saw them.",
+    "fixed before": "{Winner} was fixed before these runs.",
+    "list": "The {candidates:,} configurations were fixed before the first run.",
 }
-ASSUMED_FINALISTS: Final = (
-    "{rivals:,} configurations were tested; the error probability of each limit is divided by that."
-)
 ASSUMED_UNIT: Final = {
-    "family": "Families were sampled independently, and each counts equally.",
+    "instance": "The instances are a random sample of those that matter.",
+    "family": "The families are a random sample of those that matter, and each counts equally.",
     "seed": "The statements hold for this instance only, with new seeds.",
 }
 ASSUMED_LOOKS: Final = {
@@ -236,22 +254,20 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
     evidence = assessment.evidence
     if isinstance(evidence, Refusal):
         return ()
-    divisors, runs = f"{evidence.rivals:,}", evidence.runs
-    if evidence.candidates != evidence.rivals:
-        divisors += f" (of a mean alone by {evidence.candidates:,})"
-    lines = [
-        ASSUMED_BASIS[evidence.basis].format(
-            Winner=opening(called(names[0])), candidates=evidence.candidates, divisors=divisors
-        )
-    ]
-    if evidence.basis == "test" and evidence.rivals > 1:
-        lines.append(ASSUMED_FINALISTS.format(rivals=evidence.rivals))
-    lines += [ASSUMED_UNIT.get(evidence.sampled, ""), ASSUMED_LOOKS[evidence.watched]]
+    candidates, rivals, runs = evidence.candidates, evidence.rivals, evidence.runs
+    winner, level = with_article(names[0]), confidence(assessment.question.delta)
+    basis = "fixed before" if candidates == 1 and evidence.basis == "list" else evidence.basis
+    lines = [ASSUMED_BASIS[basis].format(Winner=capitalised(winner), candidates=candidates)]
+    if rivals > 1:
+        lines.append(f"The error probability of a comparison is divided by {rivals:,}.")
+    if candidates > 1:
+        lines.append(f"That of the mean of {winner} alone is divided by {candidates:,}.")
+    lines += [ASSUMED_UNIT[evidence.sampled], ASSUMED_LOOKS[evidence.watched]]
     if isfinite(runs.width):
-        lines.append(f"A run costs {given(runs.low)} to {given(runs.high)}{unit_of(assessment)}.")
-    level = confidence(assessment.question.delta)
+        low, high = exact(runs.low), exact(runs.high)
+        lines.append(f"A run costs between {low} and {high}{unit_of(assessment)}.")
     lines.append(f"Each limit holds with {level} confidence, but not all of them at once.")
-    return tuple(line for line in lines if line)
+    return tuple(lines)
 
 
 def caveats(assessment: "Assessment") -> tuple[str, ...]:

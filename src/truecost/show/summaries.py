@@ -5,7 +5,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from truecost.errors import counted
-from truecost.show.numbers import duration, given, label, visible
+from truecost.show.numbers import duration, exact, label, visible
 from truecost.show.sections import arguments, size
 from truecost.show.terminal import wrapped
 from truecost.show.verdict import block
@@ -45,10 +45,10 @@ def log_summary(log: "Log") -> str:
 def _range(log: "Log") -> str:
     runs, unit = log.runs, visible(log.cost_unit)
     if runs.par is not None and runs.cutoff is not None:
-        return f"{par(runs.par)}, cutoff {given(runs.cutoff)} s"
+        return f"{par(runs.par)}, cutoff {exact(runs.cutoff)} s"
     if not (isfinite(runs.low) or isfinite(runs.high)):
         return f"{unit or 'no unit given'}, range unknown"
-    return f"{given(runs.low)} to {given(runs.high)} {unit}".rstrip()
+    return f"{exact(runs.low)} to {exact(runs.high)} {unit}".rstrip()
 
 
 def campaign_summary(gathered: "Gathered") -> str:

@@ -6,10 +6,10 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from truecost.show import sections
-from truecost.show.next_steps import explained, next_steps
+from truecost.show.next_steps import next_steps, with_comment
 from truecost.show.numbers import HELD, confidence, unbroken
 from truecost.show.verdict import Block, Tone, block
-from truecost.show.words import NAMES, Names, values, where
+from truecost.show.words import NAMES, Names, scope_of, values
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment
@@ -42,16 +42,19 @@ def screen(
     lines = [paint(line, "dim") for line in wrapped(sections.size(assessment.log), width)]
     lines += _block_lines(block(assessment, names), width, paint)
     commands = next_steps(assessment) if steps is None else steps
-    after = [f"{paint('Next:', 'strong')} {explained(command)}" for command in commands]
+    after = [f"{paint('Next:', 'strong')} {with_comment(command)}" for command in commands]
     points = [_point(text, width) for text in sections.caveats(assessment)]
     if all:
         lines += _everything(assessment, names, width, paint)
         caveats = [line for point in points for line in point]
         lines += ["", *caveats] if caveats else []
     else:
-        lines += _also(assessment, names, paint)
-        room = LINES - len(lines) - sum(1 + len(line) // width for line in after) - 1
-        lines += _fitting(points, room)
+        room = LINES - 1 - len(lines) - sum(1 + len(line) // width for line in after)
+        # The first caveat, the condition where there is one, matters more than these.
+        first = len(points[0]) + (len(points) > 1) if points else 0
+        also = _also(assessment, names, paint)[: max(0, room - first)]
+        also = also if len(also) > 2 else []  # a title alone says nothing
+        lines += [*also, *_fitting(points, room - len(also))]
     return "\n".join([*lines, *after])
 
 
@@ -79,8 +82,10 @@ def _also(assessment: "Assessment", names: Names, paint: "Painter") -> list[str]
         about_winner = one.configuration == assessment.winner
         if one.quantity in _ALSO and about_winner and limited and not all_solved:
             observed, limits, _ = values(one)
-            rows.append((sections.named(assessment, one, names), f"{observed}, limits {limits}"))
-    title = f"Also {where(assessment)} (each limit {confidence(assessment.question.delta)})"
+            rows.append(
+                (sections.quantity_name(assessment, one, names), f"{observed}, limits {limits}")
+            )
+    title = f"Also {scope_of(assessment)} (each limit {confidence(assessment.question.delta)})"
     return ["", paint(title, "strong"), *_columns(rows[:_STATEMENTS], 2)] if rows else []
 
 
@@ -90,7 +95,9 @@ def _everything(
     tables = {
         "Statements": sections.statements(assessment, names),
         "By penalty": sections.ladder(assessment),
-        "Training": sections.ranking(assessment, _CONFIGURATIONS),
+        sections.ranking_title(assessment, _CONFIGURATIONS): sections.ranking(
+            assessment, _CONFIGURATIONS
+        ),
     }
     for title, table in tables.items():
         if table is not None and table.rows:
@@ -105,21 +112,13 @@ def _everything(
 
 
 def _fitting(points: Sequence[list[str]], room: int) -> list[str]:
-    """Return the caveats for which there is room, each whole; of the first one, the condition
-    where there is one, at least the beginning.
-    """
-    if sum(map(len, points)) <= max(room, 1):
-        return [line for point in points for line in point]
-    room = max(room - 1, 1)
+    """Return the caveats for which there is room, each whole, and in any case the first one."""
     lines: list[str] = []
-    for point in points:
-        if len(lines) + len(point) > room:
-            break
+    for left, point in zip(reversed(range(len(points))), points, strict=True):
+        if lines and len(lines) + len(point) + bool(left) > room:
+            return [*lines, "  More caveats: --all"]
         lines += point
-    if not lines:
-        *lines, last = points[0][:room]
-        lines.append(f"{last} …")
-    return [*lines, "  More caveats: --all"]
+    return lines
 
 
 Painter = Callable[[str, str], str]

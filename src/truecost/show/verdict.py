@@ -15,8 +15,8 @@ from truecost.show.numbers import (
     at_least,
     at_most,
     confidence,
-    given,
-    label,
+    distinct_numbers,
+    exact,
     number,
     relative,
     share_at_least,
@@ -26,14 +26,15 @@ from truecost.show.numbers import (
 from truecost.show.words import (
     NAMES,
     Names,
-    called,
+    capitalised,
     is_time,
     mean_of,
-    opening,
     par,
+    scope_of,
     unit_of,
     values,
-    where,
+    with_article,
+    with_name,
 )
 
 if TYPE_CHECKING:
@@ -113,13 +114,13 @@ def markdown_block(assessment: "Assessment", names: Names = NAMES) -> str:
 
 def _fields(assessment: "Assessment", names: Names) -> dict[str, str]:
     """Return what sentences are filled with."""
-    winner, default = map(called, names)
+    winner, default = map(with_article, names)
     return {
-        "Where": opening(where(assessment)),
+        "Where": capitalised(scope_of(assessment)),
         "winner": winner,
-        "Winner": opening(winner),
+        "Winner": capitalised(winner),
         "default": default,
-        "Default": opening(default),
+        "Default": capitalised(default),
         "mean": mean_of(assessment),
         "level": confidence(assessment.question.delta),
         "margin": relative(assessment.question.margin_share or 0.0),
@@ -155,11 +156,13 @@ def _deciding_ladder(assessment: "Assessment") -> "Ladder | None":
 def _of_penalties(assessment: "Assessment", ladder: "Ladder") -> str:
     """Return the sentence on the penalties at which it is proven."""
     side, low, high = ladder.proven or ("better", 1.0, 1.0)
-    penalties = given(high) if low == high else f"{given(low)} to {given(high)}"
-    penalties = f"at most {given(high)}" if low <= 1 else penalties
+    penalties = exact(high) if low == high else f"{exact(low)} to {exact(high)}"
+    penalties = f"at most {exact(high)}" if low <= 1 else penalties
     if not ladder.mixed:
-        declared = given(assessment.log.runs.par or 1)
-        return sentences.LADDER.format(Side=opening(side), penalties=penalties, declared=declared)
+        declared = exact(assessment.log.runs.par or 1)
+        return sentences.LADDER.format(
+            Side=capitalised(side), penalties=penalties, declared=declared
+        )
     counts, same = "", assessment.same
     if same is not None and same.winner_solved is not None:
         failed, rival = same.pairs - same.winner_solved, same.pairs - (same.default_solved or 0)
@@ -219,7 +222,8 @@ def _alone(assessment: "Assessment", fields: dict[str, str]) -> str:
     unit = unit_of(assessment)
     if isfinite(mean.upper):
         return sentences.ALONE.format(most=f"{at_most(mean.upper)}{unit}", **fields)
-    units = counted(evidence.units, evidence.sampled)
+    kind = "test " if evidence.basis == "test" else ""
+    units = counted(evidence.units, f"{kind}{evidence.sampled}")
     observed = f"{number(mean.observed)}{unit}"
     return sentences.ALONE_OBSERVED.format(observed=observed, units=units, **fields)
 
@@ -255,9 +259,10 @@ def _rows(assessment: "Assessment", same: "SameInstances", names: Names) -> list
     """Return the lines of the comparison on the same instances."""
     unit, level = unit_of(assessment), confidence(assessment.question.delta)
     change = "" if same.change is None else f" ({signed(relative(same.change))})"
+    winner_cost, default_cost = distinct_numbers((same.winner_cost, same.default_cost))
     rows = [
-        (f"{names[0]} ({label(assessment.winner)})", f"{number(same.winner_cost)}{unit}"),
-        (f"{names[1]} ({label(assessment.default or '')})", f"{number(same.default_cost)}{unit}"),
+        (with_name(names[0], assessment.winner), f"{winner_cost}{unit}"),
+        (with_name(names[1], assessment.default), f"{default_cost}{unit}"),
         ("difference", f"{signed(number(same.difference))}{unit}{change}"),
     ]
     by_wins, grade = assessment.question.primary == "wins", assessment.grade
@@ -266,9 +271,9 @@ def _rows(assessment: "Assessment", same: "SameInstances", names: Names) -> list
         # Nothing is said twice: these headlines have the limits, or the interval.
         limited = grade in ("better", "undecided", "worse") and not by_wins
         if limits != "–" and not (limited and _deciding_ladder(assessment) is None):
-            rows.append((f"limits, {level} each", limits))
+            rows.append((f"limits, {level} each", f"{limits}{unit}"))
         if near != "–" and not grade.startswith("probably"):
-            rows.append((f"approximate, {level}", near))
+            rows.append((f"approximate, {level}", f"{near}{unit}"))
     if by_wins:
         tied = f", {same.tied:,} tied" if same.tied else ""
         rows.append(("runs won", f"{same.won:,} of {same.pairs:,}{tied}"))
@@ -325,10 +330,10 @@ def _badge(assessment: "Assessment") -> tuple[str, Tone]:
         if ladder.mixed:
             return "Mixed", "open"
         reach = par(high) if low == high else f"{par(low)} to {par(high)}"
-        return f"{opening(side)} {f'up to {par(high)}' if low <= 1 else f'at {reach}'}", "open"
+        return f"{capitalised(side)} {f'up to {par(high)}' if low <= 1 else f'at {reach}'}", "open"
     if assessment.default is None and not isinstance(assessment.evidence, Refusal):
         return "No default", "open"
-    badge = opening(grade)
+    badge = capitalised(grade)
     tone: Tone = "bad" if grade in ("worse", "probably worse") else "open"
     if grade in ("better", "worse", "no relevant difference") and assessment.condition is not None:
         return f"{badge}, with a condition", tone

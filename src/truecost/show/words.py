@@ -7,7 +7,9 @@ from truecost.errors import Refusal
 from truecost.show.numbers import (
     at_least,
     at_most,
-    given,
+    digits_for,
+    exact,
+    label,
     number,
     percent,
     share_at_least,
@@ -19,10 +21,10 @@ from truecost.show.numbers import (
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment, Statement
 
-# What the two sides are called, such as ("NEW", "OLD").
+# What the two sides are with_article, such as ("NEW", "OLD").
 Names = tuple[str, str]
 NAMES: Names = ("winner", "default")
-WHERE: Final = {
+SCOPES: Final = {
     "instance": "on new instances",
     "family": "on instances of new families",
     "seed": "with new seeds",
@@ -30,20 +32,26 @@ WHERE: Final = {
 SHARES: Final = ("wins", "solved", "solved difference")
 
 
-def called(name: str) -> str:
+def with_article(name: str) -> str:
     """Return a side's name inside a sentence: the winner, NEW."""
     return f"the {name}" if name.islower() else name
 
 
-def opening(sentence: str) -> str:
+def with_name(side: str, name: str | None) -> str:
+    """Return a side with the configuration's name: winner (24), default."""
+    text = label(name or "")
+    return side if text in ("", side) else f"{side} ({text})"
+
+
+def capitalised(sentence: str) -> str:
     """Begin a sentence with a capital letter."""
     return sentence[:1].upper() + sentence[1:]
 
 
-def where(assessment: "Assessment") -> str:
+def scope_of(assessment: "Assessment") -> str:
     """Return what statements are about: on new instances."""
     evidence = assessment.evidence
-    return WHERE["instance" if isinstance(evidence, Refusal) else evidence.sampled]
+    return SCOPES["instance" if isinstance(evidence, Refusal) else evidence.sampled]
 
 
 def is_time(assessment: "Assessment") -> bool:
@@ -60,7 +68,7 @@ def mean_of(assessment: "Assessment", penalty: float | None = None) -> str:
 
 def par(penalty: float | None) -> str:
     """Write a penalty as people know it: PAR10."""
-    return "failures only" if penalty == inf else f"PAR{given(penalty or 1)}"
+    return "failures only" if penalty == inf else f"PAR{exact(penalty or 1)}"
 
 
 def unit_of(assessment: "Assessment") -> str:
@@ -79,9 +87,13 @@ def values(statement: "Statement") -> tuple[str, str, str]:
     """
     share = statement.quantity in SHARES or statement.penalty == inf
     mark = signed if statement.no_difference == 0 else str
-    write = percent if share else number
-    least = mark((share_at_least if share else at_least)(statement.lower))
-    most = mark((share_at_most if share else at_most)(statement.upper))
+    digits = digits_for((statement.observed, statement.lower, statement.upper))
+
+    def write(value: float) -> str:
+        return mark(percent(value) if share else number(value, digits))
+
+    least = mark(share_at_least(statement.lower) if share else at_least(statement.lower, digits))
+    most = mark(share_at_most(statement.upper) if share else at_most(statement.upper, digits))
     limits = {
         (True, True): f"{least} to {most}",
         (True, False): f"at least {least}",
@@ -90,5 +102,5 @@ def values(statement: "Statement") -> tuple[str, str, str]:
     }[isfinite(statement.lower), isfinite(statement.upper)]
     near = "–"
     if statement.approximate is not None:
-        near = " to ".join(mark(write(end)) for end in statement.approximate)
-    return mark(write(statement.observed)), limits, near
+        near = " to ".join(map(write, statement.approximate))
+    return write(statement.observed), limits, near

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecost.show.figures.pairs import needed
+from truecost.errors import InputError
+from truecost.judge.pairs import Pairs, pairs_of
 from truecost.show.figures.style import (
     BLUE,
     GREY,
@@ -14,30 +15,44 @@ from truecost.show.figures.style import (
     ORANGE,
     SAND,
     axes_of,
+    label_axes,
     legend,
     log_if_wide,
     mark_rows,
     neat_ticks,
 )
-from truecost.show.numbers import number, short_names, signed
+from truecost.show.numbers import distinct_numbers, number, short_names, signed
 from truecost.show.words import axis_of, is_time, mean_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from truecost.judge.assessment import Assessment
+    from truecost.judge.assessment import Assessment, SameInstances
 
 # How many instances are drawn one by one; the others share a bar.
 MOST_BARS = 9
 
 
+def _compared(assessment: "Assessment") -> "SameInstances":
+    """Return the comparison on the same instances; raises where there is none."""
+    if assessment.same is None:
+        raise InputError(
+            "This figure compares with a default, and none has runs on the same instances. Name "
+            "one with default=."
+        )
+    return assessment.same
+
+
+def _pairs(assessment: "Assessment") -> Pairs:
+    return pairs_of(_compared(assessment))
+
+
 def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw winner and default on the same instances, their difference with its limits, and wins."""
     ax = axes_of(ax, (4.2, 2.3))
-    needed(assessment)
-    same, difference = assessment.same, assessment.statement("difference")
-    assert same is not None  # noqa: S101 - `needed` raises otherwise
-    ax.plot([0, 0], [-0.3, 0.75], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
+    same, difference = _compared(assessment), assessment.statement("difference")
+    winner_cost, default_cost = distinct_numbers((same.winner_cost, same.default_cost))
+    ax.plot([0, 0], [0, 0.75], color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
     intervals: list[tuple[str, Any, dict[str, Any]]] = []
     if difference is not None:
         thin = {"linewidth": 1.6, "marker": "|", "markersize": 11}
@@ -55,14 +70,14 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
     room = 0.08 * (high - low) or 1.0
     ax.set_xlim(low - room, high + room)
     ax.set_ylim(-1.9, 1.2)
-    ax.annotate(f"winner {number(same.winner_cost)}", (same.difference, 0), (0, -11),
+    ax.annotate(f"winner {winner_cost}", (same.difference, 0), (0, -11),
                 textcoords="offset points", ha="center", va="top", color=INK)  # fmt: skip
     left = (low + high) / 2 < 0
-    ax.annotate(f"default {number(same.default_cost)}", (0, 0.85), (-4 if left else 4, 0),
+    ax.annotate(f"default {default_cost}", (0, 0.85), (-4 if left else 4, 0),
                 textcoords="offset points", ha="right" if left else "left", color=INK)  # fmt: skip
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"difference in {axis_of(assessment)}", parse_math=False)
+    label_axes(ax, f"difference in {axis_of(assessment)}")
     neat_ticks(ax, "x")
     # How many pairs of runs were won, tied and lost, above the axes.
     bar = ax.inset_axes((0, 1.04, 1, 0.14))
@@ -81,7 +96,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
 def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw the winner's mean cost on each instance against the default's."""
     ax = axes_of(ax, (3.4, 3.5))
-    pairs = needed(assessment)
+    pairs = _pairs(assessment)
     x, y = pairs.default, pairs.winner
     looks = (
         (y < x, "winner costs less", BLUE, "o"),
@@ -111,8 +126,7 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.set_ylim(ends)
     neat_ticks(ax)
     ax.set_aspect("equal")
-    ax.set_xlabel(f"default, {mean_of(assessment)}", parse_math=False)
-    ax.set_ylabel(f"winner, {mean_of(assessment)}", parse_math=False)
+    label_axes(ax, f"default, {mean_of(assessment)}", f"winner, {mean_of(assessment)}")
     legend(ax, 1)
     return ax
 
@@ -120,7 +134,7 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
 def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw the share of runs that cost at most so much: of running times, the share solved."""
     ax = axes_of(ax)
-    pairs, time = needed(assessment), is_time(assessment)
+    pairs, time = _pairs(assessment), is_time(assessment)
     sides = (
         ("winner", pairs.winner_runs, BLUE, "-"),
         ("default", pairs.default_runs, ORANGE, (0, (5, 2))),
@@ -142,8 +156,11 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     ax.grid(axis="y")
     unit = mean_of(assessment).removeprefix("mean ")
-    ax.set_xlabel("running time (s)" if time else unit, parse_math=False)
-    ax.set_ylabel("runs solved" if time else "runs that cost at most this")
+    label_axes(
+        ax,
+        "running time (s)" if time else unit,
+        "runs solved" if time else "runs that cost at most this",
+    )
     legend(ax)
     return ax
 
@@ -151,7 +168,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
 def deciding(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw what the instances with the largest differences add to the mean difference."""
     ax = axes_of(ax)
-    pairs = needed(assessment)
+    pairs = _pairs(assessment)
     order = np.argsort(-np.abs(pairs.parts), kind="stable")
     first, others = order[:MOST_BARS], order[MOST_BARS:]
     one_folder = len({name.rpartition("/")[0] for name in pairs.instances}) == 1
@@ -167,7 +184,6 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x", color=LINE)
     neat_ticks(ax, "x")
-    # To the right: long names leave it less room than it needs.
     total = signed(number(float(pairs.parts.sum())))
-    ax.set_xlabel(f"added to the difference of {total}", loc="right")
+    label_axes(ax, f"added to the difference of {total}", right=True)
     return ax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truecost.arrays import FloatArray
-from truecost.errors import InputError
+from truecost.errors import InputError, counted
 from truecost.judge.costs import known_means
 from truecost.show.figures.style import (
     BLUE,
@@ -17,6 +17,7 @@ from truecost.show.figures.style import (
     ORANGE,
     SIZE,
     axes_of,
+    label_axes,
     legend,
     log_if_wide,
     mark_rows,
@@ -54,16 +55,16 @@ def incumbents(assessment: "Assessment", ax: "Axes | None" = None, *, test: bool
     if not steps:
         raise InputError(f"No {kind} runs of the best configurations over time are known.")
     runs, y = zip(*steps, strict=True)
-    counted = None not in runs
-    x = runs if counted else range(1, len(runs) + 1)
+    timed = None not in runs
+    x = runs if timed else range(1, len(runs) + 1)
     if test:
         ax.plot(x, y, "o-", color=ORANGE, markersize=5, drawstyle="steps-post")
     else:
-        end = max(x[-1], int(assessment.log.runs.counts().sum())) if counted else x[-1] + 1
+        end = max(x[-1], int(assessment.log.runs.counts().sum())) if timed else x[-1] + 1
         ax.step([*x, end], [*y, y[-1]], where="post", color=BLUE)
         ax.plot(x, y, "o", color=BLUE, markersize=5)
-    ax.set_xlabel("training runs" if counted else "place in the search")
-    ax.set_ylabel(f"{mean_of(assessment)}, {kind}", parse_math=False)
+    x_label = "training runs" if timed else "place in the search"
+    label_axes(ax, x_label, f"{mean_of(assessment)}, {kind}")
     ax.grid(axis="y")
     neat_ticks(ax)
     return ax
@@ -88,14 +89,16 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
             costs = [rows[place].cost for place in places]
             colours = {"color": edge} if marker == "x" else {"edgecolors": edge, "facecolors": face}
             ax.scatter(costs, places, s=30, label=what, marker=marker, **colours)  # type: ignore[arg-type]
-    roles = {assessment.winner: "winner ", assessment.default: "default "}
+    roles = {assessment.winner: "winner", assessment.default: "default"}
     names = short_names([label(row.configuration) for row in rows], 18)
-    mark_rows(ax, [f"{roles.get(row.configuration, '')}{name}"
-                   for row, name in zip(rows, names, strict=True)])  # fmt: skip
+    sides = [roles.get(row.configuration, name) for row, name in zip(rows, names, strict=True)]
+    pairs = zip(sides, names, strict=True)
+    mark_rows(ax, [name if side == name else f"{side} {name}" for side, name in pairs])
     ax.grid(axis="y", color=LINE)
-    ax.set_xlabel(f"{mean_of(assessment)}, training", loc="right", parse_math=False)
+    label_axes(ax, f"{mean_of(assessment)}, training", right=True)
     neat_ticks(ax, "x")
-    if compared:
+    # Where all may be the best there is nothing to tell apart.
+    if len({row.maybe_best for row in rows}) > 1:
         legend(ax, right=True)
     return ax
 
@@ -117,8 +120,9 @@ def matrix(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     norm = (LogNorm if log_if_wide([low, high]) else Normalize)(low, high)
     image = ax.imshow(np.ma.masked_invalid(costs), cmap=COSTS, norm=norm, aspect="auto",
                       interpolation="nearest")  # fmt: skip
-    ax.set_xlabel(f"{len(runs.instances):,} instances, easy to hard")
-    ax.set_ylabel(f"{len(runs.configurations):,} configurations, best on top")
+    instances = counted(len(runs.instances), "instance")
+    configurations = counted(len(runs.configurations), "configuration")
+    label_axes(ax, f"{instances}, easy to hard", f"{configurations}, best on top")
     ax.set_xticks([])
     ax.set_yticks([])
     ax.set_facecolor(LINE)
@@ -152,9 +156,8 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
         ax.axvline(default, color=ORANGE, linestyle=(0, (4, 2)), linewidth=1.4)
         dashed = "; dashed: default"
     mark_rows(ax, ["training cost", "with over-tuning"])
-    ax.set_ylim(1.6, -0.6)
     ax.margins(x=0.3)
     neat_ticks(ax, "x")
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"{axis_of(assessment)}{dashed}", parse_math=False)
+    label_axes(ax, f"{axis_of(assessment)}{dashed}")
     return ax

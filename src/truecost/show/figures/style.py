@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from truecost.errors import InputError, check_choice
+from truecost.show.numbers import exact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,11 +117,19 @@ def log_if_wide(values: Iterable[float]) -> bool:
     return bool(numbers) and min(numbers) > 0 and max(numbers) > 5 * min(numbers)
 
 
+def label_axes(ax: "Axes", x: str, y: str = "", *, right: bool = False) -> None:
+    """Label the axes as written, no $ begins a formula; `right`: where long names of rows leave
+    the label less room than it needs.
+    """
+    ax.set_xlabel(x, loc="right" if right else "center", parse_math=False)
+    ax.set_ylabel(y, parse_math=False)
+
+
 def mark_rows(ax: "Axes", names: Sequence[str]) -> None:
     """Name the rows 0, 1, … of a figure, the first on top."""
     ax.set_yticks(range(len(names)), names, parse_math=False)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
+    ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def neat_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
@@ -131,7 +140,7 @@ def neat_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
 
     for axis in [{"x": ax.xaxis, "y": ax.yaxis}[name] for name in which]:
         low, high = sorted(axis.get_view_interval())
-        axis.set_major_formatter(FuncFormatter(_tick))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: exact(value)))
         if axis.get_scale() == "log":
             narrow = low > 0 and high < 30 * low
             axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
@@ -140,10 +149,6 @@ def neat_ticks(ax: "Axes", which: Literal["x", "y", "xy"] = "xy") -> None:
             largest = max(abs(low), abs(high))
             number = 2 if largest >= 1e6 else 3 if largest >= 1e3 else 4
             axis.set_major_locator(MaxNLocator(number, steps=[1, 2, 2.5, 5, 10]))
-
-
-def _tick(value: float, _: object = None) -> str:
-    return f"{value:,.10g}".replace("-", "−")
 
 
 def save(
