@@ -202,7 +202,7 @@ def test_no_variance_no_error() -> None:
     """Costs that never vary would get a bound above 0 from Bennett, or a division by zero."""
     nothing = known(within=[0, 0], across=0)
     assert single(components=nothing[0]) == 0
-    assert (finite(components=nothing, tau="per-configuration") == 0).all()
+    assert finite(components=nothing) == 0
 
 
 # ---- many at once --------------------------------------------------------------------------------
@@ -220,17 +220,18 @@ def test_arrays_agree_with_scalars(form: bounds.Form) -> None:
     over_n = finite(allocation=even_sizes(ns, 10), form=form)
     np.testing.assert_allclose(over_n, [finite(allocation=even(n, 10), form=form) for n in ns])
     counts = np.array([[1, 1, 1], [3, 0, 2], [1, 5, 0]])
+    parts = known(within=[1.0, 5.0, 2.0], across=[4.0, 0.5, 2.0])
+    how: dict[str, Any] = {"components": parts, "width": 20, "form": form}
+    assert finite(form=form) == max(
+        finite(components=parts[i], configurations=3, form=form) for i in range(3)
+    )
     for allocation, rows in ((even(30, 10), [even(30, 10)] * 3), (sizes(counts), counts)):
-        apart = finite(allocation=allocation, form=form, tau="per-configuration")
-        parts = known(within=[1.0, 5.0, 2.0], across=[4.0, 0.5, 2.0])
+        apart = bounds.single(allocation=allocation, delta=0.1 / 3, **how)
         each = [
             finite(allocation=row, components=parts[i], configurations=3, form=form)
             for i, row in enumerate(rows)
         ]
-        np.testing.assert_allclose(apart, each)
-    assert finite(form=form) == pytest.approx(
-        finite(form=form, tau="per-configuration").max(), rel=1e-12
-    )
+        np.testing.assert_allclose(apart.epsilon, each)
 
 
 @pytest.mark.parametrize("form", SPACE_FORMS)
@@ -311,8 +312,6 @@ def test_unidentified_components_are_refused() -> None:
         (lambda: finite(components=known(within=1, across=1)), r"Give configurations \(m\)"),
         (lambda: finite(configurations=0), "at least 1"),
         (lambda: finite(configurations=1.5), "whole number"),
-        (lambda: finite(configurations=1, tau="per-configuration"), "at least 3"),
-        (lambda: finite(tau="mean"), "worst-case"),
         (lambda: infinite(dimension=0), "dimension is 0"),
         (lambda: infinite(radius=0.0), "radius is 0"),
         (lambda: infinite(form="solved"), "one of cover, printed"),

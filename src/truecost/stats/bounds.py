@@ -35,7 +35,6 @@ from truecost.stats.variance import VarianceComponents
 
 Form = Literal["bennett", "printed"]
 SpaceForm = Literal["cover", "printed"]
-Tau = Literal["worst-case", "per-configuration"]
 
 # In the place of a guarantee, wherever variances are estimated.
 PLUG_IN = "plug-in, not guaranteed: within and across are estimates"
@@ -67,7 +66,8 @@ def single(
     """Lemma 4: u − û of one configuration chosen before its runs were seen.
 
     Components of M configurations give M separate statements, each with probability 1 − delta of
-    its own. The other parameters are those of `finite`.
+    its own; with delta/M they hold at once, each with its own τ². The other parameters are those of
+    `finite`.
     """
     tau_squared = _tau_squared(components, sizes(allocation))
     epsilon = _epsilon(_log_inverse(delta), sizes(allocation), tau_squared, width, form)
@@ -82,7 +82,6 @@ def finite(
     delta: float,
     configurations: ArrayLike | None = None,
     form: Form = "bennett",
-    tau: Tau = "worst-case",
 ) -> Bound:
     """Theorem 2: u − û of all configurations of a set at once, and so of whichever was selected.
 
@@ -93,18 +92,14 @@ def finite(
     allocation
         The counts, the same for all configurations; `Sizes` of many allocations are broadcast.
     components
-        One pair for all, or those of the m configurations.
+        One pair for all, or those of the m configurations, of which the largest τ² counts.
     width
         C = high − low.
     configurations
         m, the size of the set, which must have been fixed before any cost was seen; discarded ones
         count. As many as there are components if these are several. An array of m gives an array of
-        bounds, with the worst case only.
-    tau
-        "worst-case" uses the largest τ² for all, as the paper does: one epsilon. The components
-        must cover all m. With "per-configuration" each has its own, all valid at once.
+        bounds.
     """
-    check_choice("tau", tau, get_args(Tau))
     given = components.within.size
     if configurations is None and given == 1:
         raise InputError(
@@ -114,12 +109,7 @@ def finite(
     m = np.asarray(given if configurations is None else configurations, float)
     if not ((m >= 1) & np.isfinite(m) & (m == np.floor(m))).all():
         raise InputError(f"configurations is {m}. Give a whole number of at least 1.")
-    if tau == "per-configuration" and (m.size > 1 or m < given):
-        raise InputError(
-            f"configurations is {m}. Give one number of at least {given}, the number of components."
-        )
-    squared = _worst_tau_squared if tau == "worst-case" else _tau_squared
-    tau_squared = squared(components, sizes(allocation))
+    tau_squared = _worst_tau_squared(components, sizes(allocation))
     log_term = np.log(m) + _log_inverse(delta)
     return _bound(_epsilon(log_term, sizes(allocation), tau_squared, width, form), components)
 
