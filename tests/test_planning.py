@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from truecost import planning
 from truecost.errors import InputError
 from truecost.judge.question import Question
-from truecost.matrix import CostMatrix, Log
+from truecost.matrix import CostMatrix, Log, Plan
 from truecost.planning import plan, units_needed
 from truecost.stats.betting import lower
 
@@ -202,6 +202,43 @@ def test_the_present_error() -> None:
     single = plan(Log(runs=matrix(costs[:, :, :1]), default="d"))
     assert math.isnan(single.within)
     assert single.now.standard_error > 0
+    # Nothing is known from a single run, and equal costs have no error.
+    few = [plan(Log(runs=matrix(np.full((2, n, 1), 0.3)), default="d")) for n in (1, 9)]
+    assert math.isnan(few[0].now.standard_error)
+    assert "nan" not in few[0].summary()
+    assert few[1].now.standard_error == 0
+
+
+def test_the_present_error_of_families() -> None:
+    """Instances of a family would count as independent in the error printed as it is now, or runs be
+    planned as if they were.
+    """
+    costs = noise(4) + np.repeat(np.arange(10), 4)[:, np.newaxis] / 2
+    runs = matrix(costs, families=[f"f{k // 4}" for k in range(40)])
+    question = Question(configuration="c2", sampled="family")
+    now = plan(Log(runs=runs, default="d"), question).now
+    means = costs[2].reshape(10, 8).mean(axis=1)
+    assert (now.runs, now.instances) == (80, 10)
+    assert now.standard_error == pytest.approx(means.std(ddof=1) / math.sqrt(10))
+    with pytest.raises(InputError, match="not families"):
+        plan(Log(runs=runs, default="d"), question, budget=10)
+
+
+def test_what_a_plan_fixed_is_planned_for() -> None:
+    """Instances would be planned for another criterion than the one that a test decides by."""
+    runs, test = matrix(noise(1)), matrix(noise(2, gain=0.2)[:2])
+    test = test.replace(instances=[f"new{k}" for k in range(40)])
+    fixed = Plan(order=test.instances, planned=40, candidates=("c1",), primary="wins")
+    log = Log(runs=runs, test=test, default="d", incumbent="c1", adaptive=True, test_plan=fixed)
+    assert plan(log).needs[0].quantity == "wins"
+
+
+def test_scores_that_are_better_when_large() -> None:
+    """Five per cent less of a negative cost would be more, and never be proven."""
+    runs = matrix(-noise(1), low=-10, high=0)
+    needs = plan(Log(runs=runs, default="d", incumbent="c1", adaptive=True)).needs
+    assert needs[-1].difference < 0
+    assert needs[-1].units is not None
 
 
 def test_a_single_instance_needs_runs() -> None:

@@ -133,3 +133,9 @@ def test_share_of_within() -> None:
     np.testing.assert_array_equal(known.within_share, [0.25, 0.0, np.nan])
     negative = replace(known, across=np.array([-1.0, 2.0, 0.0]))
     np.testing.assert_array_equal(negative.within_share, [1.0, 0.0, np.nan])
+
+
+def test_equal_costs_have_no_variance() -> None:
+    """Rounding of a mean would be noise."""
+    ours = components_of(np.full((1, 20, 3), 0.3))
+    assert (ours.within[0], ours.across[0], ours.total[0]) == (0, 0, 0)

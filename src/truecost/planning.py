@@ -14,9 +14,9 @@ import numpy as np
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError, counted
-from truecost.judge.assess import winner_of
+from truecost.judge.assess import as_recorded, winner_of
 from truecost.judge.assessment import plain
-from truecost.judge.costs import Costs, costs_of
+from truecost.judge.costs import Costs, costs_of, known_means, units_of
 from truecost.judge.evidence import Evidence, gather_evidence, unit_of
 from truecost.judge.question import Question
 from truecost.judge.statements import pair_of
@@ -74,19 +74,17 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """Runs spread evenly over instances (S*), and the standard error of their mean (Lemma 2)."""
+    """Runs spread evenly over instances (S*), or over families where these are the units, and the
+    standard error of their mean (Lemma 2).
+    """
 
     instances: int
     runs: int
     standard_error: float
 
-    def __str__(self) -> str:
-        runs, instances = counted(self.runs, "run"), counted(self.instances, "instance")
-        return f"{self.standard_error:.3g} with {runs} on {instances}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Forecast:
     """What would prove a difference, and what an error or a budget comes to.
 
     Attributes
@@ -118,10 +116,16 @@ class Plan:
 
     def summary(self) -> str:
         """The answer in a few lines."""
-        lines = [*self._needed(), f"Standard error of the winner's mean cost now: {self.now}."]
-        if self.best is not None:
-            lines.append(f"Best plan: standard error {self.best}.")
-        return "\n".join(lines)
+        now = f"Standard error of the winner's mean cost now: {self._reached(self.now)}."
+        best = (
+            [] if self.best is None else [f"Best plan: standard error {self._reached(self.best)}."]
+        )
+        return "\n".join([*self._needed(), now, *best])
+
+    def _reached(self, size: Size) -> str:
+        error = "unknown" if math.isnan(size.standard_error) else f"{size.standard_error:.3g}"
+        unit = "family" if self.sampled == "family" else "instance"
+        return f"{error} with {counted(size.runs, 'run')} on {counted(size.instances, unit)}"
 
     def _needed(self) -> list[str]:
         if self.default is None:
@@ -159,7 +163,7 @@ def plan(
     error: float | None = None,
     budget: int | None = None,
     instances: int | None = None,
-) -> Plan:
+) -> Forecast:
     """Plan a validation of the winner.
 
     Parameters
@@ -171,13 +175,13 @@ def plan(
     instances
         How many instances there are at most; None: as many as needed.
     """
-    question = Question() if question is None else question
     if error is not None and budget is not None:
         raise InputError("An error and a budget are two questions. Give one of them.")
     for name, value in (("error", error), ("budget", budget), ("instances", instances)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{name} is {value:g}. Give a number above 0.")
     log = named_once(log)
+    question = as_recorded(log, question or Question())
     plans = [(log.runs, log.plan), *([] if log.test is None else [(log.test, log.test_plan)])]
     tables = [table for table, _ in plans]
     sampled = unit_of(*max(plans, key=lambda pair: len(pair[0].instances)), question)
@@ -186,11 +190,13 @@ def plan(
     default = log.default if log.default in known else None
     pilot, comparisons = _forecast(log, question, sampled, winner, default)
     row = next(table for table in tables if winner in table.configurations)
-    within, across, now = _noise(row.select(configurations=[winner]))
+    within, across, now = _noise(row.select(configurations=[winner]), sampled)
+    if sampled == "family" and (error is not None or budget is not None):
+        raise InputError("Runs for an error or a budget are planned for instances, not families.")
     if math.isnan(now.standard_error) and (error is not None or budget is not None):
         raise InputError(f"{winner} has too few runs to know their noise. Make more.")
     limit = 1 if sampled == "seed" else instances  # no run is on another instance
-    return Plan(
+    return Forecast(
         winner=winner,
         default=default,
         pilot=pilot,
@@ -299,7 +305,7 @@ def _needs(comparison: _Comparison, pilot: Pilot, question: Question) -> list[Ne
         # The spread of the differences seen, moved to the one assumed.
         moved, width = values - values.mean() + above, numbers.high - numbers.low
         cases = [
-            (share, -share * cost, np.clip(moved + share * cost / width, 0, 1))
+            (share, -share * abs(cost), np.clip(moved + share * abs(cost) / width, 0, 1))
             for share in (ASSUMED if numbers.quantity == "difference" else ())
         ]
     how: dict[str, Any] = {"balanced": numbers.balanced, "seed": question.seed}
@@ -347,13 +353,23 @@ def units_needed(
 # ---- runs and instances for an error or a budget -------------------------------------------------
 
 
-def _noise(row: CostMatrix) -> tuple[float, float, Size]:
-    """within, across and the present size of the runs of one configuration."""
+def _noise(row: CostMatrix, sampled: Sampled) -> tuple[float, float, Size]:
+    """within, across and the present size of the runs of one configuration; of family means the
+    variance counts as across.
+    """
     counts = row.counts()[0]
     used, single = counts[counts > 0], len(row.instances) == 1
     if not used.size:
         name = row.configurations[0]
         raise InputError(f"{name} has no runs. Name a configuration that has some.")
+    if sampled == "family":
+        means = units_of(known_means(row.charged), row.families)[0]
+        means = means[~np.isnan(means)]
+        across = float(means.var(ddof=1)) if means.size > 1 else math.nan
+        error = math.sqrt(across / means.size)
+        return math.nan, across, Size(
+            instances=means.size, runs=int(used.sum()), standard_error=error
+        )  # fmt: skip
     parts = variance_components(row)
     within, across, total = (
         max(float(part[0]), 0.0) for part in (parts.within, parts.across, parts.total)

@@ -39,7 +39,7 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
         primary criterion, the margin) holds unless the question says otherwise.
     """
     log = named_once(log)
-    question = _as_recorded(log, question or Question())
+    question = as_recorded(log, question or Question())
     sampled = question.sampled or (None if log.plan is None else log.plan.sampled)
     families = log.runs.families if sampled == "family" else None
     costs = costs_of(log.runs, families)
@@ -79,7 +79,7 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     )
 
 
-def _as_recorded(log: Log, question: Question) -> Question:
+def as_recorded(log: Log, question: Question) -> Question:
     """The question with what the plan fixed in advance."""
     winner = question.configuration or log.incumbent or ""
     plan = log.test_plan if is_tested(log, question, winner) else log.plan

@@ -99,6 +99,8 @@ def variance_components(matrix: CostMatrix) -> VarianceComponents:
     0.79
     """
     costs = matrix.charged
+    # Above the least one: what is always equal has no variance, not even by rounding.
+    costs = costs - np.fmin.reduce(costs, axis=(1, 2), keepdims=True)
     missing = np.isnan(costs)
     counts = costs.shape[2] - missing.sum(axis=2, dtype=np.float64)
     means = np.where(missing, 0, costs).sum(axis=2) / np.maximum(counts, 1)
