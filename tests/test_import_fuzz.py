@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import rwriter
+import test_import_array as array
 import test_import_aslib as aslib
-import test_import_npy as npy
 import test_import_smac as smac
 from imports import DATA, load, write
 
@@ -40,7 +40,7 @@ FILES: dict[str, tuple[str, Callable[[Path], bytes]]] = {
     "aslib": ("algorithm_runs.arff", lambda _: aslib.ARFF.encode()),
     "aslib description": ("description.txt", lambda _: aslib.DESCRIPTION.encode()),
     "benchexec": ("r.xml.bz2", lambda _: (DATA / "benchexec" / "slow.xml.bz2").read_bytes()),
-    "npy": ("PM.npy", lambda folder: npy.saved(folder).read_bytes()),
+    "npy": ("PM.npy", lambda folder: array.saved(folder).read_bytes()),
     "table": ("runs.csv", lambda _: LONG.encode()),
     "wide": ("wide.csv", lambda _: WIDE.encode()),
 }

@@ -269,6 +269,8 @@ def test_frames(path: Path) -> None:
     frame.to_csv(path, index=False)
     assert load(path, cutoff=5.0).runs == found
     assert load(frame.set_index(["solver", "problem"]), cutoff=5.0).runs == found
+    # A range without ends is none.
+    assert load(frame, cutoff=5.0, low=-np.inf, high=np.inf).runs == found
     frame["problem"] = pd.Categorical(["x", None, "y", "y"])
     assert "problem" in refused(frame, cutoff=5.0)
     assert "Two columns" in refused(pd.concat([frame, frame], axis=1))

@@ -140,6 +140,9 @@ def test_data_frames() -> None:
     assert costs(pd.DataFrame(columns)) == [[1, 2], [3, 4.5]]
     named = pd.DataFrame(COSTS.T, index=INSTANCES, columns=SOLVERS)
     assert costs(named) == COSTS.tolist()
+    # As `unstack()` leaves a long table.
+    stacked = pd.concat({"time": named}, axis=1).rename_axis(index="instance")
+    assert load(stacked).runs.configurations == tuple(f"time {name}" for name in SOLVERS)
     refused(pd.DataFrame(COSTS))
 
 

@@ -1,7 +1,7 @@
 """Runs that other tools recorded, read as `Log`.
 
 `pick` finds the reader of a source: `table` (`columns` and `roles`, then `long` or `wide`), `irace`
-(with `rdata` for R's files), `smac`, `optuna`, `aslib`, `benchexec` or `npy`. A reader hands the
+(with `rdata` for R's files), `smac`, `optuna`, `aslib`, `benchexec` or `array`. A reader hands the
 runs to `recorded`, which makes costs of them and lays them out; `settle` adds what the caller says.
 `scenario` writes a scenario file from a log.
 

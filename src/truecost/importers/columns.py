@@ -133,7 +133,9 @@ def from_frame(frame: Any) -> Table:
         if not unnamed and not set(names) & set(frame.columns):
             frame = frame.reset_index()
         columns = [_texts(frame.iloc[:, place]) for place in range(frame.shape[1])]
-        headers = [str(name) for name in frame.columns]
+        # Columns of several levels, as unstack() leaves them.
+        labels = (name if isinstance(name, tuple) else (name,) for name in frame.columns)
+        headers = [" ".join(map(str, label)) for label in labels]
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"The data frame cannot be read ({error!s:.100}).") from error
     if not columns or not len(frame):

@@ -10,9 +10,20 @@ import numpy as np
 
 from truecost.errors import InputError, check_choice, did_you_mean
 from truecost.examples import example_log, example_names
-from truecost.importers import aslib, benchexec, columns, irace, npy, optuna, packed, smac, table
+from truecost.importers import (
+    array,
+    aslib,
+    benchexec,
+    columns,
+    irace,
+    optuna,
+    packed,
+    smac,
+    table,
+)  # fmt: skip
 from truecost.importers.rdata import MAGIC
-from truecost.importers.settle import changed, of_array, settled
+from truecost.importers.recorded import finite
+from truecost.importers.settle import changed, settled
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.files import metadata_path, read_log
 from truecost.matrix.log import Log
@@ -20,12 +31,12 @@ from truecost.matrix.reading import Reading
 
 START = 1 << 16
 # Formats by the name of a file, or of a file in a folder.
-NAMES = {smac.HISTORY: "smac", aslib.RUNS: "aslib", npy.ARRAY: "npy"}
+NAMES = {smac.HISTORY: "smac", aslib.RUNS: "aslib", array.ARRAY: "npy"}
 # Formats by the first bytes, or why files are not read. Pickles are never opened: they can run
 # anything.
 STARTS = {
     **dict.fromkeys(MAGIC, "irace"),
-    npy.START: "npy",
+    array.START: "npy",
     columns.PARQUET: "table",
     b"\x80": "It is a pickle, which is never opened. Write a csv table, or a storage of Optuna.",
     b"PK\3\4": "It is a spreadsheet or a zip archive. Save it as csv.",
@@ -74,7 +85,7 @@ def _with_test(log: Log, reading: Reading) -> Log:
     if reading.test is None:
         return log
     runs = log.runs
-    low, high = (None if np.isinf(end) else end for end in (runs.low, runs.high))
+    low, high = finite(runs.low), finite(runs.high)
     if reading.maximise:
         low, high = reading.low, reading.high
     if runs.par is not None:
@@ -135,11 +146,11 @@ FOLDERS: dict[str, Callable[[Path, Reading], Log]] = {
     "smac": smac.read,
     "aslib": aslib.read,
     "benchexec": benchexec.read,
-    "npy": npy.read,
+    "npy": array.read,
 }
 FORMATS = (*FILES, *FOLDERS)
 READERS: dict[str, Callable[[Any, Reading], Log]] = {
-    **FILES, **FOLDERS, "array": of_array, "truecost": _read_truecost
+    **FILES, **FOLDERS, "array": array.read_costs, "truecost": _read_truecost
 }  # fmt: skip
 TABLES = ("table", "wide")
 # Options that have a meaning for some formats only: with others they are refused.

@@ -4,6 +4,7 @@ Every reader hands its runs to `log_of`. Objects that are a matrix already only 
 """
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -162,7 +163,7 @@ def charge(
     stays where there is no run.
     """
     cutoff = cutoff if reading.cutoff is None else reading.cutoff
-    low, high = reading.low, reading.high
+    low, high = finite(reading.low), finite(reading.high)
     if cutoff is None and reading.par is not None:
         raise InputError("A penalty needs a cutoff. Give the cutoff in seconds, with --cutoff.")
     caveats: list[Caveat] = []
@@ -229,6 +230,11 @@ def charge(
     return {"costs": costs, "statuses": None if unknown else statuses, **scale}, caveats
 
 
+def finite(end: float | None) -> float | None:
+    """An end of the range of costs, None where it is not known."""
+    return None if end is None or math.isinf(end) else end
+
+
 def _worst(values: FloatArray, high: float | None) -> tuple[float, str]:
     """What a run costs that failed without a cost, and the words of its caveat."""
     if high is not None:
@@ -265,12 +271,6 @@ def coded(names: Sequence[str]) -> Names:
     places: dict[str, int] = {}
     codes = [places.setdefault(name, len(places)) for name in names]
     return list(places), np.array(codes, dtype=np.int64)
-
-
-def numbered(what: str, size: int) -> list[str]:
-    """Names for what has none: "instance-07"."""
-    digits = len(str(size - 1))
-    return [f"{what}-{number:0{digits}d}" for number in range(size)]
 
 
 def chosen(wanted: str | None, names: Sequence[str]) -> int:

@@ -6,37 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from truecost.arrays import floats
 from truecost.errors import InputError, counted, did_you_mean
-from truecost.importers.recorded import charge, numbered, unit_of
+from truecost.importers.recorded import charge, finite, unit_of
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS, Caveat, Status
-
-
-def of_array(source: Any, reading: Reading) -> Log:
-    """Costs without names: configurations × instances, or with runs as the third axis."""
-    try:
-        costs = floats(source)
-    except (TypeError, ValueError):
-        raise InputError("The array holds no numbers, or lists of different lengths.") from None
-    if costs.ndim not in (2, 3) or 0 in costs.shape:
-        raise InputError(
-            f"The array has the shape {costs.shape}. Give configurations × instances, or "
-            "configurations × instances × runs."
-        )
-    costs = costs.reshape(*costs.shape[:2], -1)
-    fields, caveats = charge(costs, None, reading, score="score" if reading.maximise else "")
-    configurations = numbered("configuration", costs.shape[0])
-    instances = numbered("instance", costs.shape[1])
-    runs = CostMatrix(configurations=configurations, instances=instances, **fields)
-    return Log(
-        runs=runs,
-        cost_unit=unit_of(runs),
-        maximised=bool(reading.maximise),
-        caveats=tuple(caveats),
-    )
 
 
 def changed(log: Log, reading: Reading) -> Log:
@@ -55,9 +30,9 @@ def changed(log: Log, reading: Reading) -> Log:
                 f"give a --cutoff of at most {runs.cutoff:g}."
             )
     elif reading.cutoff is None and reading.maximise is None:
-        low, high = (None if np.isinf(end) else end for end in (runs.low, runs.high))
         low, high = (
-            old if new is None else new for old, new in zip((low, high), ends, strict=True)
+            finite(old if new is None else new)
+            for old, new in zip((runs.low, runs.high), ends, strict=True)
         )
         reading = replace(reading, low=low, high=high)
     runs, penalties = _charged(runs, reading)

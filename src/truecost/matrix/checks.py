@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truecost.arrays import FloatArray, floats
+from truecost.arrays import FloatArray
 from truecost.errors import InputError
 
 Integer = TypeVar("Integer", bound=np.integer[Any])
@@ -17,10 +17,11 @@ Integer = TypeVar("Integer", bound=np.integer[Any])
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def costs_of(values: ArrayLike) -> FloatArray:
+def costs_of(values: Any) -> FloatArray:
     """Costs as (configurations, instances, runs), NaN where one is masked."""
-    array = _cells(floats(values) if hasattr(values, "filled") else values, "costs", "fiu")
-    return array.astype(np.float64, copy=False)
+    if hasattr(values, "filled"):  # to ask for np.ma would load it
+        values = values.astype(np.float64).filled(np.nan)
+    return _cells(values, "costs", "fiu").astype(np.float64, copy=False)
 
 
 def integers_of(

@@ -1,11 +1,21 @@
 """How runs are read: the options that the command line, Python and printed commands share."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from numbers import Real
 from typing import Any
 
-from truecost.errors import check_choice
+from truecost.errors import InputError, check_choice
 from truecost.matrix.checks import check_scale
+
+# What Python users give by mistake ends in a traceback far from here.
+KINDS: Mapping[Any, tuple[str, tuple[str, ...]]] = {
+    Real: ("a number", ("low", "high", "cutoff", "par")),
+    str: ("a text, as in '1'", ("format", "objective", "default", "cost_unit")),
+    Mapping: ("a mapping, as in {'cost': 'time'}", ("columns",)),
+    str | os.PathLike | Mapping: ("a mapping, a csv file, 'folder' or 'prefix'", ("families",)),
+}
 
 
 def option(help_text: str, metavar: str = "", **how: Any) -> Any:
@@ -68,6 +78,11 @@ class Reading:
     steps_are: str | None = option("Each step of an Optuna trial is one instance.", "instances")
 
     def __post_init__(self) -> None:
+        for kind, (example, names) in KINDS.items():
+            for name in names:
+                if not isinstance(value := getattr(self, name), kind | None):
+                    words = " ".join(repr(value).split())
+                    raise InputError(f"{name} is {words:.60}. Give {example}.")
         check_scale(self.low, self.high, self.cutoff, self.par)
         if self.steps_are is not None:
             check_choice("steps_are", self.steps_are, ("instances",))

@@ -1,8 +1,8 @@
-"""The PM.npy of the paper's authors: a structured array of configurations × instances × runs.
+"""Arrays of configurations × instances × runs: costs alone, or the PM.npy of the paper's authors.
 
-Their names are the lines of two text files: `configs.txt` and `instances.txt` beside the array, or
-`configs/SCENARIO.txt` and `instance_index/SCENARIO.txt` where the array is archive/SCENARIO/PM.npy,
-as in their repository. A configuration's line is its command line, so it is called by its number.
+The names of a PM.npy are the lines of two text files: `configs.txt` and `instances.txt` beside it,
+or `configs/SCENARIO.txt` and `instance_index/SCENARIO.txt` where it is archive/SCENARIO/PM.npy, as
+in their repository. A configuration's line is its command line, so it is called by its number.
 """
 
 import re
@@ -17,11 +17,14 @@ from truecost.errors import InputError
 from truecost.importers.packed import text_of
 from truecost.importers.recorded import (
     StatusArray,
+    charge,
     chosen,
     log_of,
-    numbered,
     statuses_of,
+    unit_of,
 )
+from truecost.matrix.checks import costs_of
+from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS
@@ -31,6 +34,21 @@ START = b"\x93NUMPY"
 # The fields and the kinds of their entries.
 FIELDS = {"result": "SUiu", "runtime": "fiu", "quality": "fiu", "seed": "fiu"}
 MEASURES = ("runtime", "quality")
+
+
+def read_costs(source: Any, reading: Reading) -> Log:
+    """The runs in an array or list of costs, or configurations × instances with one run each."""
+    costs = costs_of(source)
+    fields, caveats = charge(costs, None, reading, score="score" if reading.maximise else "")
+    configurations = numbered("configuration", costs.shape[0])
+    instances = numbered("instance", costs.shape[1])
+    runs = CostMatrix(configurations=configurations, instances=instances, **fields)
+    return Log(
+        runs=runs,
+        cost_unit=unit_of(runs),
+        maximised=bool(reading.maximise),
+        caveats=tuple(caveats),
+    )
 
 
 def read(path: Path, reading: Reading) -> Log:
@@ -128,3 +146,9 @@ def _lines(path: Path, name: str, folder: str, size: int) -> list[str]:
     if len(lines) != size:
         raise InputError(f"{place} has {len(lines)} lines for {size}. Give one for each.")
     return lines
+
+
+def numbered(what: str, size: int) -> list[str]:
+    """Names for what has none: "instance-07"."""
+    digits = len(str(size - 1))
+    return [f"{what}-{number:0{digits}d}" for number in range(size)]
