@@ -258,10 +258,11 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
     winner, level = with_article(names[0]), confidence(assessment.question.delta)
     basis = "fixed before" if candidates == 1 and evidence.basis == "list" else evidence.basis
     lines = [ASSUMED_BASIS[basis].format(Winner=capitalised(winner), candidates=candidates)]
-    if rivals > 1:
-        lines.append(f"The error probability of a comparison is divided by {rivals:,}.")
     if candidates > 1:
-        lines.append(f"That of the mean of {winner} alone is divided by {candidates:,}.")
+        lines.append(
+            f"Error probabilities are divided by {rivals:,} in comparisons and by {candidates:,} "
+            f"for the mean of {winner} alone."
+        )
     lines += [ASSUMED_UNIT[evidence.sampled], ASSUMED_LOOKS[evidence.watched]]
     if isfinite(runs.width):
         low, high = exact(runs.low), exact(runs.high)

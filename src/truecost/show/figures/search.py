@@ -23,7 +23,7 @@ from truecost.show.figures.style import (
     mark_rows,
     neat_ticks,
 )
-from truecost.show.numbers import label, number, short_names
+from truecost.show.numbers import distinct_numbers, label, short_names
 from truecost.show.words import axis_of, mean_of
 
 if TYPE_CHECKING:
@@ -147,9 +147,10 @@ def over_tuning(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     training = costs[assessment.winner]
     values = [training, training + assessment.selection.error]
     ax.plot(values, [0, 1], color=GREY, linewidth=0.9)
-    for row, (cost, colour, marker) in enumerate(zip(values, (GREY, BLUE), "so", strict=True)):
+    looks = zip(values, distinct_numbers(values), (GREY, BLUE), "so", strict=True)
+    for row, (cost, text, colour, marker) in enumerate(looks):
         ax.plot([cost], [row], marker, color=colour, markersize=8)
-        ax.annotate(number(cost), (cost, row), (8, 0), textcoords="offset points", va="center",
+        ax.annotate(text, (cost, row), (8, 0), textcoords="offset points", va="center",
                     color=INK)  # fmt: skip
     dashed = ""
     if (default := costs.get(assessment.default or "")) is not None:
