@@ -44,10 +44,8 @@ def test_options_are_repeated() -> None:
     words = shlex.split(step)
     assert words[:3] == ["truecost", "plan", "my runs.csv"]
     for flag, value in (("--default", "a b"), ("--cutoff", "5"), ("--primary", "wins"),
-                        ("--delta", "0.01")):  # fmt: skip
+                        ("--delta", "0.01"), ("--test", "fresh.csv")):  # fmt: skip
         assert words[words.index(flag) + 1] == value
-    # `plan` takes no test runs.
-    assert "--test" not in words
 
 
 def test_plan_takes_what_is_printed(run: Run) -> None:
@@ -67,6 +65,14 @@ def test_a_range_of_the_test_runs_is_enough_for_a_plan() -> None:
     log = replace(log, test=given.log.test or given.log.runs)
     (step,) = next_steps(replace(given, log=log))
     assert shlex.split(step)[1] == "plan"
+
+
+def test_seeds_of_one_instance_have_no_forecast() -> None:
+    """A user would be sent to `plan`, which cannot forecast from a single instance."""
+    seeds = records.samples()["seeds"]
+    log = replace(seeds.log, path="runs.csv")
+    assert seeds.grade == "undecided"
+    assert next_steps(replace(seeds, log=log)) == ()
 
 
 def test_tables_in_memory_have_no_command() -> None:

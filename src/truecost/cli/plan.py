@@ -13,7 +13,7 @@ from truecost.matrix.reading import Reading
 @with_records
 def command(
     runs: Runs,
-    reading: Annotated[Reading, ("test",)],
+    reading: Reading,
     question: Annotated[Question, ("basis", "candidates")],
     error: Annotated[
         float | None, typer.Option(metavar="X", help="What gives this standard error of the mean.")

@@ -40,21 +40,22 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
         return ()
     if (continued := _continued(log)) is not None:
         return (continued,)
-    runs = [log.path, *replace(log.reading, test=None).options_that_differ()]
+    runs = [log.path, *log.reading.options_that_differ()]
     asked = replace(question, basis=None, candidates=None)
     if log.test_plan is not None:  # which says so itself
         asked = replace(asked, configuration=None, sampled=None)
     if assessment.grade != "not testable":
         judged = log.runs if log.test is None else log.test
-        if not isfinite(judged.width) and question.primary != "wins":
+        unknown = not isfinite(judged.width) and question.primary != "wins"
+        # A forecast resamples units; `plan` has none for the seeds of one instance.
+        if unknown or len(judged.instances) == 1:
             return ()
         return (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",)
     # A journal knows its scenario; other tools' logs become one.
     if log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
         return ()
     folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"
-    read = [log.path, *log.reading.options_that_differ(), "--out", folder]
-    return (f"truecost scenario from-log {shlex.join(read)}",)
+    return (f"truecost scenario from-log {shlex.join([*runs, '--out', folder])}",)
 
 
 def _continued(log: "Log") -> str | None:
