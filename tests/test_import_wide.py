@@ -91,6 +91,9 @@ def test_what_rows_are_is_not_guessed(path: Path, key: str) -> None:
     assert f"configuration={key}" in refused(path)
     assert costs(path, columns={"configuration": key}) == COSTS.tolist()
     assert load(path, columns={"instance": key}).runs.instances == tuple(SOLVERS)
+    # More rows than columns, and a name that means configurations in other papers.
+    rows = "\n".join(f"m{n},{n}.5,{n}.25" for n in range(9))
+    assert "configuration=Model" in refused(write(path, f"Model,iris,wine\n{rows}\n"))
 
 
 @pytest.mark.parametrize(

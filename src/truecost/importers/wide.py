@@ -38,6 +38,10 @@ MISSING = FAILURES | {
     "infinity",
 }  # fmt: skip
 SIDES = ("instance", "configuration")
+# Names of a first column that may hold configurations, in some papers.
+EITHER = frozenset({
+    "tool", "model", "learner", "classifier", "approach", "variant", "optimizer", "optimiser",
+})  # fmt: skip
 # Columns that say something of an instance.
 ABOUT = ("seed", "run", "family")
 # Names of numbers that are no costs: counts such as n_vars, and what ends in one of these words.
@@ -220,8 +224,9 @@ def _is_turned(key: str, names: Sequence[str], columns: Sequence[str], reading: 
     rows, others = (
         sum(FILE.search(name) is not None for name in side) / len(side) for side in (names, columns)
     )
-    # The first column has the instances, unless the columns look more like them.
-    if others > max(rows, 0.5) or (rows <= 0.5 and len(columns) > len(names)):
+    # The first column has the instances, unless its name or the columns say something else.
+    unlikely = plain_name(key) in EITHER or len(columns) > len(names)
+    if others > max(rows, 0.5) or (rows <= 0.5 and unlikely):
         raise InputError(
             f"The column {key!r:.60} may name instances or configurations. Say which: --columns "
             f'"instance={key:.60}" or --columns "configuration={key:.60}".'
