@@ -78,7 +78,7 @@ def execution(running: Running, *, quiet: bool, json: bool) -> "Iterator[Executi
         with _stopped_by_signals(), progress("runs", quiet=quiet) as meter:
 
             def report(now: "Progress") -> None:
-                meter.tell(
+                meter.update(
                     now.share,
                     count=now.runs,
                     total=now.total,

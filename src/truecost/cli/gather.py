@@ -38,10 +38,10 @@ def command(
 
     read = read_scenario(scenario, quiet)
     path = journal or Path(f"{read.name}.db")
-    given: int | Path | None = None
+    chosen: int | Path | None = None
     if configurations is not None:
-        given = int(configurations) if configurations.isdecimal() else Path(configurations)
+        chosen = int(configurations) if configurations.isdecimal() else Path(configurations)
     with execution(running, quiet=quiet, json=json) as how:
-        gathered = gather(read, path, configurations=given, instances=instances, runs=runs, **how)
+        gathered = gather(read, path, configurations=chosen, instances=instances, runs=runs, **how)
     text = f"{campaign_summary(gathered)}\nNext: truecost audit {shlex.quote(str(path))}"
     print_result(gathered.to_dict(), text, json=json)

@@ -61,7 +61,7 @@ class Command(TyperCommand):
         return [*(str(getattr(part, "metavar", "")) for part in arguments), "[OPTIONS]"]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, the command's own options, and those of each record."""
+        """Arguments, options of this command alone, and those of each record."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for part in self.get_params(ctx):
             names, text = part.get_help_record(ctx) or ("", "")
@@ -83,14 +83,14 @@ def with_records(command: Callable[..., Any]) -> Callable[..., Any]:
     """
     records: dict[str, dict[str, inspect.Parameter]] = {}
     classes: dict[str, Any] = {}
-    own: list[inspect.Parameter] = []
+    others: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         record, *left_out = get_args(parameter.annotation)[:2] or (parameter.annotation,)
         if is_dataclass(record):
             classes[name] = record
             records[name] = _options(record, left_out[0] if left_out else ())
         else:
-            own.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            others.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @wraps(command)
     def call(**typed: Any) -> Any:
@@ -99,12 +99,13 @@ def with_records(command: Callable[..., Any]) -> Callable[..., Any]:
             if values.get("columns") is not None:
                 values["columns"] = _columns(values["columns"])
             # What was not typed keeps the record's own default.
-            given = {key: value for key, value in values.items() if value is not None}
-            typed[name] = classes[name](**given)
+            typed[name] = classes[name](
+                **{key: value for key, value in values.items() if value is not None}
+            )
         return command(**typed)
 
-    # A command's own options first: those that many commands have come last in its help.
-    parameters = [*own, *(one for options in records.values() for one in options.values())]
+    # Options of this command alone come first in its help, those of many commands last.
+    parameters = [*others, *(one for options in records.values() for one in options.values())]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     return call
@@ -121,7 +122,7 @@ def _options(record: Any, left_out: tuple[str, ...]) -> dict[str, inspect.Parame
         kind = next((kind for kind in (bool, int, float) if kind in kinds), str)
         default = None if entry.default is MISSING else entry.default
         flag = entry.name.replace("_", "-")
-        shown = typer.Option(
+        info = typer.Option(
             f"--{flag}/--no-{flag}" if kind is bool and default is None else f"--{flag}",
             metavar=entry.metadata["metavar"],
             help=entry.metadata["help"],
@@ -130,7 +131,7 @@ def _options(record: Any, left_out: tuple[str, ...]) -> dict[str, inspect.Parame
         options[entry.name] = inspect.Parameter(
             entry.name,
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=Annotated[kind | None if default is None else kind, shown],
+            annotation=Annotated[kind | None if default is None else kind, info],
             default=default,
         )
     return options

@@ -33,7 +33,7 @@ class Meter:
         self._written = 0.0 if self._watched else self._started
         self._first: tuple[float, float] | None = None
 
-    def tell(
+    def update(
         self,
         share: float,
         *,
@@ -69,7 +69,7 @@ class Meter:
 
     def count(self, what: str, done: int, total: int) -> None:
         """Report how many of the parts are done, and what they are."""
-        self.tell(done / max(total, 1), count=done, total=total, note=what)
+        self.update(done / max(total, 1), count=done, total=total, note=what)
 
     def clear(self) -> None:
         """Remove the changing line."""

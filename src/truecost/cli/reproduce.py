@@ -48,6 +48,6 @@ def command(
             only=None if only is None else tuple(part.strip() for part in only.split(",")),
             seed=seed,
             workers=workers,
-            progress=lambda what, share: meter.tell(share, note=what),
+            progress=lambda what, share: meter.update(share, note=what),
         )
     print_result(reproduction.to_dict(), reproduction.summary(), json=json)
