@@ -12,6 +12,7 @@ import pytest
 
 from truecost.campaigns.gather import gather
 from truecost.errors import InputError
+from truecost.journal import store
 from truecost.journal.journal import Journal
 from truecost.journal.store import is_journal
 from truecost.running.scenario import Scenario
@@ -166,6 +167,38 @@ def test_one_writer(gathered: Path, scenario: Scenario) -> None:
             os._exit(9)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     Journal.write(gathered, scenario, "gather", {}).close()
+
+
+def test_a_beginning_that_was_interrupted_is_repeated(scenario: Scenario, tmp_path: Path) -> None:
+    """A campaign killed at its very start, or met by a full disk, would leave a file that the same
+    command refuses.
+    """
+    path = tmp_path / "runs.db"
+    connection, lock = store.open_writing(path)
+    connection.close()
+    os.close(lock)
+    whole = path.read_bytes()
+    for left in (b"", bytes(10), bytes(16) + whole[16:5000], bytes(16) + whole[16:], whole):
+        path.write_bytes(left)
+        with pytest.raises(InputError, match=r"runs\.db"):
+            Journal.read(path)
+        with Journal.write(path, scenario, "gather", {}) as journal:
+            assert journal.is_blank
+
+
+def test_a_link_is_the_journal_it_names(gathered: Path, scenario: Scenario, tmp_path: Path) -> None:
+    """Behind a link, runs in the log of a living journal would be missed, or a file that SQLite
+    would roll back be overlooked.
+    """
+    link = tmp_path / "link.db"
+    link.symlink_to(gathered)
+    with Journal.write(link, scenario, "gather", {}) as writer:
+        writer.event("plan", commit=True)
+        with Journal.read(link) as journal:
+            assert journal.decisions == writer.decisions
+    Path(f"{gathered}-journal").write_bytes(b"")
+    with pytest.raises(InputError, match=r"runs\.db-journal"):
+        Journal.read(link)
 
 
 def test_a_name_of_sqlites_own_is_a_file(

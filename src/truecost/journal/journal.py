@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from truecost.errors import InputError, prefixed
 from truecost.journal import store
-from truecost.journal.question import Kind, question_of, refuse_changes
+from truecost.journal.question import Kind, question_of, refuse_changes, refuse_narrower
 from truecost.journal.table import RunTable, cost_matrix, read_table
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.runs import Instance, Machine, Status
@@ -101,10 +101,10 @@ class Journal:
         instances); an existing journal must have been asked the same.
         """
         path = Path(path)
-        connection, lock, begun = store.open_writing(path)
+        connection, lock = store.open_writing(path)
         journal = cls(path, connection, lock)
         with journal._closed_on_error():
-            if begun:
+            if begun := journal.noted("question") is not None:
                 journal._identify()
                 if journal.kind != kind:
                     raise InputError(
@@ -119,6 +119,8 @@ class Journal:
                     journal.note("question", json.dumps(now))
                 journal.question = now
             refuse_changes(path, journal.question, now)
+            if kind != "gather" and journal._has_runs():
+                refuse_narrower(path, journal.metric().range(), scenario.metric.range())
             journal.note("scenario", str(scenario.path))
             journal.note("metric", scenario.metric.model_dump_json())
         return journal
@@ -132,8 +134,10 @@ class Journal:
             raise
 
     def _identify(self) -> None:
+        if (question := self.noted("question")) is None:
+            raise InputError(f"{self.path}: no runs yet.")
         with self._damage():
-            self.question = json.loads(self.noted("question") or "{}")
+            self.question = json.loads(question)
             if self.kind not in get_args(Kind):
                 raise ValueError("it does not name the command that made it")
 
@@ -178,7 +182,8 @@ class Journal:
                 if digests.get(instance.name, digest) != digest:
                     raise InputError(
                         f"{self.path}: instance {instance.name!r} has changed since its runs were "
-                        "made. Put the old one back, or name another with --journal."
+                        "made, or its family or other columns have. Put the old ones back, or name "
+                        "another with --journal."
                     )
                 connection.execute(
                     "INSERT OR IGNORE INTO instances (name, digest, extras) VALUES (?, ?, ?)",

@@ -52,18 +52,18 @@ def is_journal(path: str | os.PathLike[str]) -> bool:
         return False
     with path.open("rb") as file:
         start = file.read(72)
-    # The mark of a journal that is being written may still be in its write-ahead log.
-    ours = start[68:] == APPLICATION.to_bytes(4, "big") or Path(f"{path}-wal").exists()
-    return start.startswith(HEADER) and ours
+    return start.startswith(HEADER) and start[68:] == APPLICATION.to_bytes(4, "big")
 
 
 def open_reading(path: Path) -> sqlite3.Connection:
     """Connect to a journal without changing it."""
+    # SQLite's files lie beside the file itself, not beside a link to it.
+    path = Path(os.path.realpath(path))
     _check_file(path)
     # SQLite cannot read a closed file in write-ahead mode from a folder that cannot be written,
     # unless it is told that nobody writes.
     live = Path(f"{path}-wal").exists()
-    address = f"{path.absolute().as_uri()}?mode=ro{'' if live else '&immutable=1'}"
+    address = f"{path.as_uri()}?mode=ro{'' if live else '&immutable=1'}"
     with sqlite_errors(path), contextlib.ExitStack() as opened:
         connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
         opened.callback(connection.close)
@@ -74,31 +74,52 @@ def open_reading(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_writing(path: Path) -> tuple[sqlite3.Connection, int, bool]:
-    """Connect to a journal as its only writer: connection, lock, and whether it has tables."""
-    if path.exists() and path.stat().st_size:
+def open_writing(path: Path) -> tuple[sqlite3.Connection, int]:
+    """Connect to a journal, a new one where there is no file, as its only writer: connection and
+    lock.
+    """
+    path = Path(os.path.realpath(path))
+    with contextlib.ExitStack() as opened:
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            opened.callback(os.close, lock)
+            _hold(lock, path)
+            _begin(lock)
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be written ({error.strerror}). Make room, or name a journal in "
+                "another folder."
+            ) from error
+        # Before the first change: other people's files stay as they are.
         _check_file(path)
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}). Name a journal in another folder."
-        ) from error
-    with sqlite_errors(path), contextlib.ExitStack() as opened:
-        opened.callback(os.close, lock)
-        _hold(lock, path)
-        # By its absolute path: ":memory:" is a name like any other here.
-        connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=30)
-        opened.callback(connection.close)
-        begun = bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-        if begun:
-            # Before the first change: other people's files stay as they are.
+        with sqlite_errors(path):
+            connection = sqlite3.connect(path, isolation_level=None, timeout=30)
+            opened.callback(connection.close)
             _check_schema(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A commit is on the disk before it is answered.
-        connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA journal_mode = WAL")
+            # A commit is on the disk before it is answered.
+            connection.execute("PRAGMA synchronous = FULL")
         opened.pop_all()
-    return connection, lock, begun
+    return connection, lock
+
+
+def _begin(handle: int) -> None:
+    """Make a journal of an empty file, or of one whose beginning was interrupted."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as empty:
+        begin_anew(empty)
+        content = bytearray(empty.serialize())
+    # In write-ahead mode from the start: SQLite would change it with a rollback journal, which
+    # stays when we are killed.
+    content[18:20] = 2, 2
+    start = len(HEADER)
+    # The header comes last: a file without it, but otherwise like this, was interrupted.
+    if (bytes(start) + content[start:]).startswith(os.pread(handle, len(content) + 1, 0)):
+        with open(handle, "r+b", closefd=False) as file:
+            for place, part in ((start, content[start:]), (0, content[:start])):
+                file.seek(place)
+                file.write(part)
+                file.flush()
+                os.fsync(handle)
 
 
 def begin_anew(connection: sqlite3.Connection) -> None:
