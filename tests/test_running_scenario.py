@@ -206,6 +206,9 @@ def test_names_that_are_not_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "instances" / os.fsdecode(b"\xff")).write_text("")
     with pytest.raises(InputError, match="UTF-8"):
         Scenario.read(path)
+    path = scenarios.write(tmp_path / os.fsdecode(b"\xff"))
+    with pytest.raises(InputError, match="name of its folder"):
+        Scenario.read(path)
 
 
 def refusal(path: Path) -> str:

@@ -85,11 +85,19 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
         (tmp_path / "text").chmod(mode)
         with pytest.raises(InputError, match=problem):
             slot.run([str(tmp_path / "text")], folder=ROOT, limits=FAR)
+    with pytest.raises(InputError, match=r"write \./text"):
+        slot.run(["text"], folder=tmp_path, limits=FAR)
     for place in (tmp_path / "missing", tmp_path):
         with pytest.raises(InputError, match="Cannot start"):
             slot.run([str(place)], folder=ROOT, limits=FAR)
-    for first, problem in (("#!/no/such/python", "/no/such/python"), ("#!/bin/sh\r", "dos2unix")):
-        (tmp_path / "text").write_bytes(f"{first}\n".encode())
+    (tmp_path / "plain").touch()
+    for content, problem in (
+        (b"#!/no/such/python\n", "/no/such/python"),
+        (b"#!/bin/sh\r\n", "dos2unix"),
+        (f"#!{tmp_path}/plain\n".encode(), "its interpreter"),
+        (Path("/bin/true").read_bytes().replace(b"/ld-", b"/no-"), "32-bit"),
+    ):
+        (tmp_path / "text").write_bytes(content)
         with pytest.raises(InputError, match=problem):
             slot.run([str(tmp_path / "text")], folder=ROOT, limits=FAR)
     with pytest.raises(InputError, match=r"target\.environment"):

@@ -1,5 +1,6 @@
 """Targets: called as their convention has it, their answers read, checked and never misread."""
 
+import errno
 import json
 import math
 import subprocess
@@ -98,6 +99,11 @@ def test_command_lines(tmp_path: Path) -> None:
     # A word may be longer than any path.
     target = {"kind": "wrapper", "command": ["./solver.sh", "x" * 300], "own_folder": True}
     assert words(read(tmp_path, target=target))[:2] == [str(tmp_path / "solver.sh"), "x" * 300]
+    # The value of a parameter may be called like a file.
+    (tmp_path / "1").touch()
+    target = {**COMMAND, "own_folder": True, "style": "--name value"}
+    scenario = read(tmp_path, target=target, answer={"value": "(.)"})
+    assert words(scenario)[2:] == ["--alpha", "1", "--beta", "1"]
 
 
 def test_irace_target_runners_are_called_as_irace_does(tmp_path: Path) -> None:
@@ -241,6 +247,7 @@ def test_any_output_has_a_reading(text: str) -> None:
         ({"value": r"(\d)"}, r"printf '\033[2Joh\000\377' >&2; exit 200", CRASHED, None, "exit code 200; ?[2Joh?"),
         ({"value": r"(\d)", "solved": "^OK"}, "echo 7", CRASHED, 7, "'^OK'"),
         ({"value": r"(\d)", "unsolved": "UNK"}, "echo 7 UNK", TIMEOUT, 7, "unsolved"),
+        ({"value": r"^c (\d)$"}, r"printf '50 %%\rc 7\r\n'", SOLVED, 7, ""),
     ],
 )  # fmt: skip
 def test_commands_are_read_by_patterns(
@@ -314,6 +321,32 @@ def test_irace_runs(slot: Slot, tmp_path: Path) -> None:
         assert (outcome.status, outcome.time) == (status, seconds)
 
 
+@pytest.mark.parametrize("kind", ["wrapper", "irace"])
+@pytest.mark.parametrize(
+    ("printed", "metric"),
+    [
+        ('Result of this algorithm run: {"status": "SUCCESS", "runtime": 1}', "value"),
+        ('Result of this algorithm run: {"status": "SUCCESS", "cost": 1}', "par"),
+        ("5", "par"),
+    ],
+)
+def test_an_answer_without_its_number_is_none(
+    slot: Slot, tmp_path: Path, kind: str, printed: str, metric: str
+) -> None:
+    """Solved runs of a target that reports no time would all count as timeouts, without a word."""
+    scenario = script(
+        tmp_path,
+        f"echo '{printed}'",
+        target={"kind": kind, "command": ["./solver.sh"]},
+        metric={"kind": "par", "clock": "reported"}
+        if metric == "par"
+        else scenarios.TABLES["metric"],
+    )
+    outcome = run(slot, scenario)
+    assert outcome.status == CRASHED
+    assert "no answer" in outcome.detail
+
+
 CHECK = """
 import sys, dataclasses
 @dataclasses.dataclass
@@ -364,6 +397,21 @@ def test_answers_are_checked_under_limits(
         assert repeated.returncode in (1, 9)
         assert ("odd" in repeated.stdout) == (status == Status.WRONG)
     assert list(slot.folder.iterdir()) == []
+
+
+def test_an_output_that_cannot_be_written_is_one_line(
+    slot: Slot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full when an answer is to be checked would end in a traceback."""
+    scenario = script(tmp_path, **answering(2, target={**WRAPPER, "check": ["true"]}))
+    monkeypatch.setattr("truecost.running.execute.Path.write_bytes", no_room)
+    with pytest.raises(InputError, match="Make room"):
+        run(slot, scenario)
+
+
+def no_room(*_: object) -> None:
+    """A full disk."""
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_check_in_r_that_stops_is_no_wrong_answer(slot: Slot, tmp_path: Path) -> None:
@@ -447,6 +495,22 @@ def test_functions_are_loaded_once(slot: Slot, tmp_path: Path) -> None:
         scenario = function(tmp_path, cpu=0.2 if seed == 3 else 600.0)
         assert ends(run(slot, scenario, seed=seed)) == expected, seed
     assert (tmp_path / "loads").read_text() == "x"
+
+
+def test_forks_of_a_function_draw_their_own_numbers(slot: Slot, tmp_path: Path) -> None:
+    """All runs of a function that does not use its seed would share NumPy's random numbers."""
+    scenario = function(tmp_path, "import numpy.random\ndef solve(): return numpy.random.rand()")
+    assert len({run(slot, scenario).value for _ in range(3)}) == 3
+
+
+def test_processes_that_a_function_starts_know_it(slot: Slot, tmp_path: Path) -> None:
+    """A function that works in processes of its own, as joblib does, would never end."""
+    text = (
+        "from concurrent.futures import ProcessPoolExecutor\nfrom multiprocessing import "
+        "get_context\ndef work(x): return x + 1\ndef solve(seed):\n    with ProcessPoolExecutor("
+        "1, mp_context=get_context('spawn')) as pool:\n        return sum(pool.map(work, [seed]))"
+    )
+    assert run(slot, function(tmp_path, text)).value == 10
 
 
 def test_functions_with_threads_are_loaded_for_every_run(slot: Slot, tmp_path: Path) -> None:

@@ -38,10 +38,12 @@ def main() -> None:
     path, name, payload, *rest = sys.argv[1:]
     sys.argv = [path]
     # As if the file were the script: our modules must not hide others of the same name.
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.realpath(__file__))
     folder = os.path.dirname(os.path.abspath(path))
     sys.path[:] = [folder, *(place for place in sys.path if place != here)]
-    function = load(path, name, "target")
+    # Importable by that name in the processes that it starts.
+    title = os.path.splitext(os.path.basename(path))[0]
+    function = load(path, name, "target" if title in sys.modules else title)
     if payload != "--loaded":
         call(function, payload)
     elif threading.active_count() == 1:
@@ -135,6 +137,9 @@ def become(function: Callable[..., Any], request: dict[str, Any], handles: list[
             os.dup2(handle, place)
             os.close(handle)
         os.chdir(request["folder"])
+        # Python's own generator gets a new seed in every fork; NumPy's would repeat its numbers.
+        if "numpy.random" in sys.modules:
+            sys.modules["numpy.random"].seed()
         os.environ.clear()
         os.environ.update(request["environment"])
         call(function, request["payload"])

@@ -78,23 +78,26 @@ class Caller:
         values = {**values, "python": sys.executable, "scenario": str(folder)}
         filled: list[str] = []
         for word in getattr(target, key) or ():
-            if word == "{program}":
-                filled += self.program
-            elif word == "{arguments}":
+            if word == "{arguments}":
                 filled += arguments
+            elif word == "{program}":
+                filled += map(self._reachable, self.program)
             else:
                 try:
-                    filled.append(word.format_map(values))
+                    filled.append(self._reachable(word.format_map(values)))
                 except KeyError as error:
                     raise InputError(
                         f"target.{key} needs {{{error.args[0]}}}, a column that the instance "
                         f"{values['instance']!r:.120} does not have. Add it to instances.file."
                     ) from None
-        if target.own_folder:
-            # A command that starts in a folder of its own finds the scenario's files only by their
-            # whole path.
-            return [str(folder / word) if is_file(folder / word) else word for word in filled]
         return filled
+
+    def _reachable(self, word: str) -> str:
+        """A word of a command; a file of the scenario by its whole path where the command starts
+        elsewhere.
+        """
+        path = self.scenario.folder / word
+        return str(path) if self.scenario.target.own_folder and is_file(path) else word
 
     @cached_property
     def program(self) -> list[str]:
@@ -225,6 +228,11 @@ def _check(slot: Slot, caller: Caller, task: Task, stdout: bytes) -> tuple[Statu
         output.write_bytes(stdout)
     except FileNotFoundError as error:
         raise LostSlotError("the supervisor's folder is gone, and so is the supervisor.") from error
+    except OSError as error:
+        raise InputError(
+            f"The output of a run cannot be written for its check ({error.strerror}). Make room in "
+            f"{slot.folder.parent}."
+        ) from error
     line = caller.check_line(task, str(output), slot.scratch)
     function = isinstance(caller.scenario.target.check, str)
     ended = caller.run(slot, line, CHECK_LIMITS, function=function)
@@ -240,7 +248,8 @@ def _check(slot: Slot, caller: Caller, task: Task, stdout: bytes) -> tuple[Statu
 
 
 def _text(output: bytes) -> str:
-    return output.decode("utf-8", "replace")
+    """Output as text; every line end, also of a progress line, is a newline."""
+    return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _last_line(text: str) -> str:

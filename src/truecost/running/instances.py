@@ -9,7 +9,7 @@ from pathlib import Path
 
 from truecost.errors import InputError, prefixed
 from truecost.matrix.families import families_of
-from truecost.running.tables import InstanceTable, read_text
+from truecost.running.tables import InstanceTable, is_text, read_text
 from truecost.runs import Instance
 
 # The extra column with the family of an instance.
@@ -87,8 +87,7 @@ def _check_names(instances: Sequence[Instance]) -> None:
         name = instance.name
         if not name or "\0" in name:
             raise InputError(f"{name!r:.80} is no name of an instance. Remove it.")
-        # Names of files may be bytes that are no text.
-        if name.encode(errors="replace").decode() != name:
+        if not is_text(name):
             raise InputError(f"The name {name!r:.80} is not UTF-8. Rename the file.")
         if name in seen:
             raise InputError(f"{name!r:.80} is listed twice. Remove one of the two.")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from truecost.errors import InputError, prefixed
+from truecost.errors import InputError, counted, prefixed
 from truecost.running import checks
 from truecost.running.instances import FAMILY, read_instances
 from truecost.running.metric import Metric
@@ -25,6 +25,7 @@ from truecost.running.tables import (
     cause_of,
     first_problem,
     is_file,
+    is_text,
     read_text,
 )
 from truecost.runs import Instance
@@ -118,8 +119,11 @@ class Scenario:
             if (os.sep in word or path.parent == self.folder) and is_file(path):
                 inside = path.is_relative_to(self.folder)
                 name = os.path.relpath(path, self.folder) if inside else str(path)
-                with path.open("rb") as file:
-                    hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+                try:
+                    with path.open("rb") as file:
+                        hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+                except PermissionError:  # it may be executed all the same
+                    hashes[name] = counted(path.stat().st_size, "byte")
         return hashes
 
     def run_seed(self, instance: str, number: int, configuration: str | None = None) -> int:
@@ -151,6 +155,8 @@ def _from_file(file: _File, path: Path) -> Scenario:
     folder = path.parent
     if not file.name.strip() or not file.name.isprintable():
         raise InputError(f"name is {file.name!r:.60}. Give a name in printable letters.")
+    if not is_text(str(folder)):
+        raise InputError("The name of its folder is not UTF-8. Rename the folder.")
     limits = checks.complete_limits(file.limits)
     metric = checks.complete_metric(file.metric, limits)
     if file.answer is not None and file.target.kind != "command":

@@ -26,7 +26,7 @@ CLOSED = -1
 # have stopped it. It waits for processes that hang in the kernel first.
 OVERDUE = 60.0
 CANNOT_START = {
-    errno.ENOEXEC: "it is neither a program nor a script with a first line #!",
+    errno.ENOEXEC: "it is neither a program for this machine nor a script with a first line #!",
     errno.E2BIG: "its arguments and environment are too long. Shorten target.environment, or pass "
     "long texts in files",
     errno.ETXTBSY: "it is being written. Wait until it is complete and repeat the command",
@@ -186,32 +186,37 @@ class Slot:
 
 def _cannot_start(arguments: Sequence[str], folder: Path, answer: Mapping[str, Any]) -> str:
     """Why a command did not start, and what to try."""
-    program = arguments[0]
-    problem, place = answer["problem"], folder / program
-    if answer.get("errno") == errno.ENOENT:
-        problem = "there is no such program" if os.sep in program else "it is not on PATH"
-        if not folder.is_dir():
-            problem = f"there is no folder {str(folder)!r}"
-        elif place.is_file() and (first := _first_line(place)).startswith("#!"):
-            problem = f"its first line {first!r:.200} names an interpreter that is not there"
-            if first.endswith("\r"):
-                problem = f"its lines end as on Windows; dos2unix {shlex.quote(str(place))}"
-    elif answer.get("errno") == errno.EACCES:
-        problem = (
-            "it is a folder"
-            if place.is_dir()
-            else f"it is not executable; chmod +x {shlex.quote(str(place))}"
-        )
-    else:
-        problem = CANNOT_START.get(answer.get("errno", 0), problem)
+    program, code = arguments[0], answer.get("errno", 0)
+    problem, place = CANNOT_START.get(code, answer["problem"]), folder / program
+    if not folder.is_dir():
+        problem = f"there is no folder {str(folder)!r}"
+    elif os.sep not in program:
+        if code in (errno.ENOENT, errno.EACCES):
+            problem = "it is not on PATH"
+            problem += f"; write ./{program} for the file in the folder" if place.is_file() else ""
+    elif code == errno.ENOENT:
+        problem = _missing(place)
+    elif code == errno.EACCES:
+        problem = "its interpreter or its file system does not let it be executed"
+        if place.is_dir():
+            problem = "it is a folder"
+        elif not place.stat().st_mode & 0o111:
+            problem = f"it is not executable; chmod +x {shlex.quote(str(place))}"
     return f"Cannot start {program!r:.200}: {problem}. Try by hand: {pasted(arguments, folder)}"
 
 
-def _first_line(path: Path) -> str:
-    """The first line of a script; empty if it cannot be read."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        return file.readline(500).decode("utf-8", "replace").rstrip("\n")
-    return ""
+def _missing(program: Path) -> str:
+    """What the kernel does not find of a program."""
+    if not program.is_file():
+        return "there is no such program"
+    first = ""
+    with contextlib.suppress(OSError), program.open("rb") as file:
+        first = file.readline(500).decode("utf-8", "replace").rstrip("\n")
+    if not first.startswith("#!"):
+        return "the system library it names is not there; it may be a 32-bit program"
+    if first.endswith("\r"):
+        return f"its lines end as on Windows; dos2unix {shlex.quote(str(program))}"
+    return f"its first line {first!r:.200} names an interpreter that is not there"
 
 
 def pasted(

@@ -151,6 +151,11 @@ def read_text(path: Path) -> str:
         raise InputError(f"This is not UTF-8 text ({wrong!r}). Save it as UTF-8.") from error
 
 
+def is_text(name: str) -> bool:
+    """Whether a name is UTF-8; names of files may be any bytes."""
+    return name.encode(errors="replace").decode() == name
+
+
 def is_file(path: Path) -> bool:
     """Whether there is a file; a word that is too long for a path is none."""
     return os.path.isfile(path)  # noqa: PTH113 - pathlib raises for long names

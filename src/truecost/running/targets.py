@@ -128,6 +128,9 @@ def read(scenario: Scenario, exit_code: int, text: str) -> Answer:
     answer = _read_runner(scenario, text) if kind == "irace" else read_wrapper(text)
     if kind in STRICT and exit_code != 0 and answer.status != Status.ABORTED:
         return Answer(status=Status.CRASHED)
+    needed = scenario.metric.reported
+    if answer.status == Status.SOLVED and needed and getattr(answer, needed) is None:
+        return _no_answer(f"no {needed} in the output", answer.time, answer.value)
     return answer
 
 

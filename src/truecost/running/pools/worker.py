@@ -39,7 +39,7 @@ class Finished:
 Made: TypeAlias = tuple[Outcome, Machine] | TruecostError
 
 
-class ConfigId:
+class Place:
     """A campaign's slot, and its claim on cores, which goes with it."""
 
     def __init__(self, campaign: str, slot: Slot, claim: ExitStack) -> None:
@@ -56,8 +56,8 @@ class Bench:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[ConfigId] = []
-        self._busy: list[ConfigId] = []
+        self._idle: list[Place] = []
+        self._busy: list[Place] = []
         # Campaigns that ended, whose runs may still be under way in other threads.
         self._over: set[str] = set()
 
@@ -83,9 +83,9 @@ class Bench:
 
     def add(self, campaign: str, slot: Slot) -> None:
         """Add a slot whose cores somebody else has claimed."""
-        self._idle.append(ConfigId(campaign, slot, ExitStack()))
+        self._idle.append(Place(campaign, slot, ExitStack()))
 
-    def _take(self, campaign: str, cores: int) -> ConfigId:
+    def _take(self, campaign: str, cores: int) -> Place:
         with self._lock:
             if campaign in self._over:
                 raise LostSlotError("the campaign is over.")
@@ -96,7 +96,7 @@ class Bench:
                     self._idle.pop().close()
                 with ExitStack() as claim:
                     pinned = claim.enter_context(claimed_cores(1, cores))[0] if cores else None
-                    place = ConfigId(campaign, Slot(cores=pinned), claim.pop_all())
+                    place = Place(campaign, Slot(cores=pinned), claim.pop_all())
             else:
                 if place.slot.lost:
                     place.slot = Slot(cores=place.slot.cores)
@@ -104,7 +104,7 @@ class Bench:
             self._busy.append(place)
             return place
 
-    def _give_back(self, place: ConfigId) -> None:
+    def _give_back(self, place: Place) -> None:
         with self._lock:
             self._busy.remove(place)
             if place.campaign in self._over:
