@@ -18,8 +18,8 @@ from truecost.importers.packed import text_of
 from truecost.importers.recorded import (
     StatusArray,
     charge,
-    chosen,
     log_of,
+    objective_place,
     statuses_of,
     unit_of,
 )
@@ -40,8 +40,8 @@ def read_costs(source: Any, reading: Reading) -> Log:
     """The runs in an array or list of costs, or configurations × instances with one run each."""
     costs = costs_of(source)
     fields, caveats = charge(costs, None, reading, score="score" if reading.maximise else "")
-    configurations = numbered("configuration", costs.shape[0])
-    instances = numbered("instance", costs.shape[1])
+    configurations = numbered_names("configuration", costs.shape[0])
+    instances = numbered_names("instance", costs.shape[1])
     runs = CostMatrix(configurations=configurations, instances=instances, **fields)
     return Log(
         runs=runs,
@@ -54,7 +54,7 @@ def read_costs(source: Any, reading: Reading) -> Log:
 def read(path: Path, reading: Reading) -> Log:
     """The runs in a PM.npy, or in the folder that holds one."""
     path = path / ARRAY if path.is_dir() else path
-    measure = MEASURES[chosen(reading.objective or MEASURES[0], MEASURES)]
+    measure = MEASURES[objective_place(reading.objective or MEASURES[0], MEASURES)]
     array = _array(path)
     runtime = array["runtime"].astype(np.float64)
     # There, a running time of 0 says that the run was never made.
@@ -67,10 +67,10 @@ def read(path: Path, reading: Reading) -> Log:
             f"time is {float(runtime.max()):g}, which may be a penalty."
         )
     i, j, run = np.nonzero(made)
-    configurations = numbered("configuration", array.shape[0])
+    configurations = numbered_names("configuration", array.shape[0])
     lines = _lines(path, "configs.txt", "configs", len(configurations))
     names = _lines(path, "instances.txt", "instance_index", array.shape[1])
-    instances = names or numbered("instance", array.shape[1])
+    instances = names or numbered_names("instance", array.shape[1])
     seed = array["seed"][made]
     return log_of(
         reading,
@@ -148,7 +148,7 @@ def _lines(path: Path, name: str, folder: str, size: int) -> list[str]:
     return lines
 
 
-def numbered(what: str, size: int) -> list[str]:
+def numbered_names(what: str, size: int) -> list[str]:
     """Names for what has none: "instance-07"."""
     digits = len(str(size - 1))
     return [f"{what}-{number:0{digits}d}" for number in range(size)]

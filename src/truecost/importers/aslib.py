@@ -10,7 +10,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers.packed import text_of
-from truecost.importers.recorded import chosen, log_of, statuses_of
+from truecost.importers.recorded import log_of, objective_place, statuses_of
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Status, number_or_nan
@@ -40,7 +40,7 @@ def read(path: Path, reading: Reading) -> Log:
         raise InputError(f"{RUNS} has no column with the performance.")
     # The first is the main one, by the definition of the format; without it, nothing says which.
     main = reading.objective is None and order is named
-    place = 0 if main else chosen(reading.objective, order)
+    place = 0 if main else objective_place(reading.objective, order)
     measure = order[place]
 
     def about(key: str, at: int) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from truecost.errors import InputError
 from truecost.importers import packed
-from truecost.importers.recorded import chosen, log_of
+from truecost.importers.recorded import log_of, objective_place
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import Caveat, Status, number_or_nan
@@ -65,7 +65,7 @@ def read(path: Path, reading: Reading) -> Log:
     if not executed:
         raise InputError("The results of BenchExec have no run with a status.")
     titles = list(dict.fromkeys(name for row in executed for name in row.columns))
-    title = titles[chosen(reading.objective or COST, titles)]
+    title = titles[objective_place(reading.objective or COST, titles)]
     values = np.array([_number(row.columns.get(title, "")) for row in executed])
     statuses = np.array([_status(row.columns) for row in executed], dtype=np.int8)
     unsolved = statuses != Status.SOLVED

@@ -16,7 +16,7 @@ from truecost.errors import InputError, prefixed
 from truecost.importers import rdata
 from truecost.importers.packed import content_of
 from truecost.importers.rdata import Matrix, get, number, numbers, text, texts, vector
-from truecost.importers.recorded import coded, log_of, ranks
+from truecost.importers.recorded import distinct, log_of, ranks
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS, Caveat, Status
@@ -120,7 +120,7 @@ def _runs(
     stopped = np.array([caps.get((rows[i], columns[j]), np.nan) for i, j in cells])
     capped = ~np.isnan(stopped) & (statuses != Status.CRASHED)
     statuses = np.where(capped, np.int8(Status.CENSORED), statuses)
-    _, codes = coded([pairs[name][0] for name in rows])
+    _, codes = distinct([pairs[name][0] for name in rows])
     seeds = [pairs[name][1] for name in rows]
     return {
         "configurations": [columns[j] for j in column.tolist()],

@@ -11,7 +11,7 @@ from truecost.importers.columns import Column, Table, check_names, numbers, whol
 from truecost.importers.recorded import (
     UNFINISHED,
     StatusArray,
-    counts,
+    count_caveats,
     log_of,
     statuses_of,
 )
@@ -77,7 +77,7 @@ def read(
     statuses = np.full(values.size, NO_STATUS, dtype=np.int8)
     if "status" in roles:
         statuses, unsolved = _statuses(column["status"], roles["status"])
-        caveats += counts("timeouts", "Counted as timeouts", {"run not solved": unsolved})
+        caveats += count_caveats("timeouts", "Counted as timeouts", {"run not solved": unsolved})
     values[statuses == UNFINISHED] = np.nan
     if (wrong := np.flatnonzero((statuses == Status.SOLVED) & ~np.isfinite(values))).size:
         raise InputError(
@@ -95,7 +95,7 @@ def read(
                 "run."
             )
         without = {"run without a cost": int(empty.sum())}
-        caveats += counts("timeouts", "Counted as timeouts", without)
+        caveats += count_caveats("timeouts", "Counted as timeouts", without)
         statuses[empty] = Status.TIMEOUT
     _check_failures(values, statuses, reading)
     if "status" not in roles:
@@ -113,7 +113,7 @@ def read(
         pairs = itertools.compress(zip(configurations, instances, strict=True), made.tolist())
         again = int(made.sum()) - len(set(pairs))
         reason = "row repeating the configuration and instance of another"
-        caveats += counts("repeated", "Counted as further runs, in order", {reason: again})
+        caveats += count_caveats("repeated", "Counted as further runs, in order", {reason: again})
     families = None
     if "family" in roles:
         families = _families(instances, column["family"], roles["family"])

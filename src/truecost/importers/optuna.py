@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from truecost.errors import InputError, counted
-from truecost.importers.recorded import chosen, counts, log_of
+from truecost.importers.recorded import count_caveats, log_of, objective_place
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_INSTANCE, NO_STATUS, Caveat, Status
@@ -52,7 +52,7 @@ def read(source: Any, reading: Reading) -> Log:
         # Optuna announces on the console what it opens, and warns of what it finds.
         with warnings.catch_warnings(), opened as storage:
             warnings.simplefilter("ignore")
-            study, wanted = _chosen(source, storage, reading.objective)
+            study, wanted = _study_of(source, storage, reading.objective)
             trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: int(trial.number))
             directions = [direction.name for direction in study.directions]
             metrics = study.metric_names or [str(place) for place in range(len(directions))]
@@ -65,7 +65,7 @@ def read(source: Any, reading: Reading) -> Log:
             f"Optuna cannot read it ({type(error).__name__}: {reason:.100}). Give a storage that "
             "Optuna wrote."
         ) from error
-    place = chosen(wanted, metrics)
+    place = objective_place(wanted, metrics)
     return _log(name, trials, place, directions, reading)
 
 
@@ -118,7 +118,7 @@ def _check_tables(path: Path) -> None:
         raise InputError(f"It has {strange[0]!r:.60}, a view or trigger that Optuna never writes.")
 
 
-def _chosen(source: Any, storage: Any, objective: str | None) -> tuple[Any, str | None]:
+def _study_of(source: Any, storage: Any, objective: str | None) -> tuple[Any, str | None]:
     """The study that `objective` names, else the only one; and what else `objective` asks for."""
     if storage is None:
         return source, objective
@@ -166,7 +166,7 @@ def _log(
             f"No trial of the study {study!r:.60} is complete and feasible, so there is no winner."
         )
     infeasible = {"trial violating a constraint": sum(not _is_feasible(t) for t in trials)}
-    caveats += counts("infeasible", "Cannot win", infeasible)
+    caveats += count_caveats("infeasible", "Cannot win", infeasible)
     configurations, instances, values, failed = zip(*runs, strict=True)
     default, notes = _default(trials, names, set(configurations))
     if reading.default is None:

@@ -23,7 +23,7 @@ from truecost.importers import (
 )  # fmt: skip
 from truecost.importers.rdata import MAGIC
 from truecost.importers.recorded import finite
-from truecost.importers.settle import changed, settled
+from truecost.importers.settle import rescaled, settled
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.files import metadata_path, read_log
 from truecost.matrix.log import Log
@@ -116,7 +116,7 @@ def _read_truecost(source: Any, reading: Reading) -> Log:
         source = Log(runs=source)
     elif isinstance(source, Path):
         source = example_log(source.name) if _is_example(source) else read_log(source)
-    return changed(source, reading)
+    return rescaled(source, reading)
 
 
 def _read_journal(path: Path, reading: Reading) -> Log:
@@ -125,7 +125,7 @@ def _read_journal(path: Path, reading: Reading) -> Log:
     with Journal.read(path) as journal:
         # It has the times themselves, for any penalty and any lower cutoff.
         log = journal.log(par=reading.par, cutoff=reading.cutoff)
-    return changed(log, replace(reading, par=None, cutoff=None))
+    return rescaled(log, replace(reading, par=None, cutoff=None))
 
 
 def _read_table(source: Any, reading: Reading) -> Log:

@@ -103,7 +103,7 @@ def log_of(
         "run without a cost": int((~keep).sum()) - unfinished,
     }
     rows, columns = (
-        coded(list(itertools.compress(names, keep.tolist())))
+        distinct(list(itertools.compress(names, keep.tolist())))
         for names in (configurations, instances)
     )
     parts = {"costs": charged.pop("costs"), "statuses": charged.pop("statuses"), "seeds": seeds}
@@ -124,7 +124,7 @@ def log_of(
         runs=matrix,
         cost_unit=unit_of(matrix),
         maximised=bool(score),
-        caveats=(*caveats, *counts("left out", "Left out", reasons), *penalties),
+        caveats=(*caveats, *count_caveats("left out", "Left out", reasons), *penalties),
         **fields,
     )
 
@@ -134,7 +134,7 @@ def unit_of(matrix: CostMatrix) -> str:
     return "" if matrix.par is None else f"PAR{matrix.par:g} s"
 
 
-def counts(code: str, what: str, numbers: Mapping[str, int]) -> list[Caveat]:
+def count_caveats(code: str, what: str, numbers: Mapping[str, int]) -> list[Caveat]:
     """A caveat for each number above 0: "Left out: 3 trials still running."."""
 
     def plural(reason: str) -> str:
@@ -192,9 +192,9 @@ def charge(
         statuses = np.where(late, np.int8(Status.CRASHED), statuses)
         blank = late | (failed & ~np.isfinite(values))
         worst, what = _worst(values, high)
-        caveats += counts("penalty", what, {"failed run without a cost": int(blank.sum())})
+        caveats += count_caveats("penalty", what, {"failed run without a cost": int(blank.sum())})
         with_cost = {"failed run with a cost": int((failed & ~blank).sum())}
-        caveats += counts("penalty", "Counted as recorded", with_cost)
+        caveats += count_caveats("penalty", "Counted as recorded", with_cost)
         scale = {
             "low": -np.inf if low is None else low,
             "high": np.inf if high is None else high,
@@ -221,9 +221,9 @@ def charge(
             sentence = f"A failed run costs {factor:g} × the cutoff (PAR{factor:g})."
             caveats.append(Caveat("penalty", sentence))
         overran = {f"solved run that took longer than {cutoff:g} s": int((late & solved).sum())}
-        caveats += counts("overran", "Counted as timeouts", overran)
+        caveats += count_caveats("overran", "Counted as timeouts", overran)
         failures = {f"{what} run": int((statuses == code).sum()) for code, what in FAILURES.items()}
-        caveats += counts("penalty", f"Counted as {factor:g} × the cutoff", failures)
+        caveats += count_caveats("penalty", f"Counted as {factor:g} × the cutoff", failures)
         scale = {"low": 0.0, "high": worst, "cutoff": cutoff, "par": factor}
     unknown = bool((statuses == NO_STATUS).all())
     costs = np.where(blank, worst, values)
@@ -266,14 +266,14 @@ def ranks(groups: IntArray, values: IntArray) -> IntArray:
     return np.asarray(places - np.searchsorted(different, starts))
 
 
-def coded(names: Sequence[str]) -> Names:
+def distinct(names: Sequence[str]) -> Names:
     """The different names in order of appearance, and the place of each among them."""
     places: dict[str, int] = {}
     codes = [places.setdefault(name, len(places)) for name in names]
     return list(places), np.array(codes, dtype=np.int64)
 
 
-def chosen(wanted: str | None, names: Sequence[str]) -> int:
+def objective_place(wanted: str | None, names: Sequence[str]) -> int:
     """The place of the objective that the caller calls by name or number; else the only one."""
     if wanted in names:
         return names.index(wanted)

@@ -14,7 +14,7 @@ from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS, Caveat, Status
 
 
-def changed(log: Log, reading: Reading) -> Log:
+def rescaled(log: Log, reading: Reading) -> Log:
     """The log with the range, cutoff or penalty that the caller gives."""
     runs = log.runs
     ends = (reading.low, reading.high)

@@ -15,7 +15,7 @@ import numpy as np
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.errors import InputError, counted
-from truecost.importers.recorded import StatusArray, chosen, counts, log_of
+from truecost.importers.recorded import StatusArray, count_caveats, log_of, objective_place
 from truecost.matrix.log import Log, Step
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_INSTANCE, NO_STATUS, Caveat, Status, number_or_nan
@@ -91,7 +91,7 @@ def read(path: Path, reading: Reading) -> Log:
     stopped = (statuses == Status.CRASHED) & (elapsed >= limit)
     statuses[stopped] = Status.TIMEOUT
     reason = f"crashed trial that had reached the limit of {limit:g} s"
-    caveats = counts("timeouts", "Counted as timeouts", {reason: int(stopped.sum())})
+    caveats = count_caveats("timeouts", "Counted as timeouts", {reason: int(stopped.sum())})
     objectives = scenario.get("objectives")
     names = [objectives] if isinstance(objectives, str) else [*map(str, _list(objectives))]
     # An objective of that name comes before the elapsed time.
@@ -213,7 +213,7 @@ def _costs(trials: Sequence[Trial], objective: str | None, names: list[str]) -> 
         if len(widths) != 1:
             raise InputError(f"Trials in {HISTORY} differ in their number of costs.")
         places = [str(place) for place in range(widths.pop())]
-        place = chosen(objective, names if len(names) == len(places) else places)
+        place = objective_place(objective, names if len(names) == len(places) else places)
         costs = [cost[place] for cost in costs]
         if wrong := [cost for cost in costs if type(cost) not in NUMBER]:
             raise InputError(f"A trial in {HISTORY} has the cost {wrong[0]!r:.60}.")

@@ -72,7 +72,9 @@ def is_wide(table: Table, reading: Reading) -> bool:
     if "cost" in roles or {"configuration", "instance"} <= set(roles):
         return False
     key = _key(table, reading)
-    return key is not None and len(_costs(table, key, reading)) >= max(2, (len(table) - 1) / 2)
+    return key is not None and len(_cost_columns(table, key, reading)) >= max(
+        2, (len(table) - 1) / 2
+    )
 
 
 def read(table: Table, reading: Reading) -> Log:
@@ -84,7 +86,7 @@ def read(table: Table, reading: Reading) -> Log:
             "No column names the instances. Give a table with the instances in its first column, "
             "or name it: --columns instance=NAME."
         )
-    labels, costs = check_names(table[key], key), _costs(table, key, reading)
+    labels, costs = check_names(table[key], key), _cost_columns(table, key, reading)
     columns = [name for name in costs if not _is_summary(name)]
     if len(columns) < 2:
         raise InputError(
@@ -197,7 +199,7 @@ def _key(table: Table, reading: Reading) -> str | None:
     return first if (numbers(column, first) % 1 == 0).all() else None
 
 
-def _costs(table: Table, key: str, reading: Reading) -> list[str]:
+def _cost_columns(table: Table, key: str, reading: Reading) -> list[str]:
     """The columns of costs: of numbers, without seeds, numbers of runs and families."""
     about = {name for role in ABOUT for name in SYNONYMS[role]}
     return [
