@@ -69,8 +69,14 @@ JSON = json.dumps(
              "upper": 1.0, "default_value": 0.5},
             {"type": "beta_int", "name": "b", "alpha": 2, "beta": 3, "lower": 0, "upper": 9,
              "default_value": 3},
+            {"type": "categorical", "name": "h", "choices": ["u", "v"], "default_value": "u"},
         ],
-        "conditions": [{"type": "EQ", "child": "n", "parent": "k", "value": 2}],
+        "conditions": [
+            {"type": "EQ", "child": "n", "parent": "k", "value": 2},
+            {"type": "EQ", "child": "o", "parent": "c", "value": 7},
+            # In ConfigSpace this holds while n is inactive.
+            {"type": "NEQ", "child": "h", "parent": "n", "value": 5},
+        ],
         "forbiddens": [
             {"type": "AND", "clauses": [
                 {"type": "EQUALS", "name": "n", "value": 5},

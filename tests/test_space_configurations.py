@@ -85,6 +85,8 @@ def test_values_from_a_log() -> None:
     }  # fmt: skip
     without = dict(space.configuration(values | {"algo": "greedy"}).values)
     assert without == {"algo": "greedy", "@1:F:scale": 0.01, "flag": "no"}
+    constants = {"z": 0.5, "o": "lo", "c": 7, "g": 0.5, "b": 3, "h": "u"}
+    assert Space.parse(JSON).configuration({"k": None, **constants}).values["k"] is None
     for wrong in ({"tenure": 0}, {"algo": "other"}, {"tenure": 1.5}, {"more": 1}, {"flag": None}):
         with pytest.raises(InputError):
             space.configuration(values | {"noise": 0.25} | wrong)
@@ -174,6 +176,15 @@ def test_files_of_configurations(tmp_path: Path, text: str) -> None:
         {"alpha": 3, "mode": "a"},
         {"alpha": 4, "mode": "b", "beta": 0.25},
     ]
+
+
+def test_values_that_look_like_gaps(tmp_path: Path) -> None:
+    """A value None or NA, as in many spaces of machine learning, would be taken for an inactive
+    parameter.
+    """
+    (tmp_path / "own").write_text("a\nNone\nNA\n")
+    listed = read_configurations(tmp_path / "own", Space.parse("a {None,NA,x} [x]\n"))
+    assert [one.values["a"] for one in listed] == ["None", "NA"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_defaults() -> None:
     assert Space.parse(OLD_PCS).default().values == values
     names = ["algo", "noise", "@1:F:scale", "size", "flag"]
     assert list(Space.parse(NEW_PCS).default().values) == names
-    values = {"z": 0.01, "n": 3, "k": 2, "o": "lo", "c": 7, "g": 0.5, "b": 3}
+    values = {"z": 0.01, "n": 3, "k": 2, "o": "lo", "c": 7, "g": 0.5, "b": 3, "h": "u"}
     assert Space.parse(JSON).default().values == values
 
 
@@ -116,6 +116,21 @@ def test_expressions(condition: str, holds: Any) -> None:
 
 
 CHAIN = "\n".join(f"p{n + 1} | p{n} in {{a}} && p0 in {{a}}" for n in range(29))
+JSON_CHAIN = json.dumps({
+    "hyperparameters": [
+        {"type": "categorical", "name": f"p{n}", "choices": ["a", "b"], "default_value": "a"}
+        for n in range(30)
+    ],
+    "conditions": [
+        {"type": "OR", "child": f"p{n + 1}", "conditions": [
+            {"type": "EQ", "child": f"p{n + 1}", "parent": f"p{n}", "value": value}
+            for value in "ab"
+        ]}
+        for n in range(29)
+    ],
+    "forbiddens": [],
+    "format_version": 0.4,
+})  # fmt: skip
 # Files that cannot be used, and the line that is wrong (None: the file as a whole).
 BAD: list[tuple[str, int | None]] = [
     ("", None),
@@ -151,7 +166,7 @@ BAD: list[tuple[str, int | None]] = [
     ("a [1,5][1]i\nb {u}[u]\nb | a > 7", 3),
     ("a {x,y}[x]\nb {u,v}[u]\nb | a in {x}\na | b in {u}", 4),
     ("a {x,y}[x]\nb {u,v}[u]\n{a=x, b=u}", 3),
-    ("".join(f"p{n} {{a,b}}[a]\n" for n in range(30)) + CHAIN, 40),
+    ("".join(f"p{n} {{a,b}}[a]\n" for n in range(30)) + CHAIN, None),
     ('a "" c (x)\nb "-b" q (1, 2)', 2),
     ('a "" c (x)\nb "-b" i (1, a)', 2),
     ('a "" c,log (x)', 1),
@@ -161,6 +176,14 @@ BAD: list[tuple[str, int | None]] = [
     ('a "" r (0, 1)\nb "" r (0, 1) | a > runif(1)', 2),
     ('a "" r (0, 1)\nb "" r (0, 1) | a > c', 2),
     ('a "" r (0, 1)\nb "" r (0, 1)\n[forbidden]\na + b > 1', 4),
+    ('a "" i (1, 9)\nb "" i (1, "a")', 2),
+    # irace reads these otherwise than they look.
+    ('a "" o (low, high)\nb "" i (1, 3) | a > "low"', 2),
+    ('a "" o (1, 2, 10)\nb "" i (1, 3) | a > 2', 2),
+    ('a "" i (1, 20)\nb "" i (1, 3) | a < "5"', 2),
+    ('a "" c (b, y)\nb "" c (u, v)\n[forbidden]\na == b', 4),
+    ('a "" c (x, y)\nb "" c (u, v) | a == "x"\nd "" i (1, 3) | !(b %in% c("u"))', 3),
+    (JSON_CHAIN, None),
     ('{"hyperparameters": [\n{]}', 2),
     ('{"a": 1}', None),
     ('{"hyperparameters": [{"type": "constant", "name": "a", "value": [1]}]}', None),

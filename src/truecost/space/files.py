@@ -4,20 +4,22 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import ConfigSpace
 
 from truecost.errors import InputError
+from truecost.space.conditions import check_depth
 from truecost.space.parameters import (
     DECIMALS,
     Parameter,
     Value,
-    listed,
+    list_parameter,
     plain,
-    ranged,
+    range_parameter,
     values_of,
 )
 
@@ -107,9 +109,9 @@ def _pcs_parameter(match: re.Match[str]) -> Parameter:
             f"{''.join(f' or {one}' for one in scales[1:])} there."
         )
     if is_list:
-        return listed(name, values, default, ordinal=kind == "ordinal")
+        return list_parameter(name, values, default, ordinal=kind == "ordinal")
     whole = kind == "integer" or (not kind and "i" in scale)
-    return ranged(name, values, default, whole=whole, log="l" in scale)
+    return range_parameter(name, values, default, whole=whole, log="l" in scale)
 
 
 def _parse_irace(lines: Sequence[Line]) -> Draft:
@@ -149,8 +151,8 @@ def _irace_parameter(match: re.Match[str], decimals: int) -> Parameter:
         )
     values = [value.strip('"') for value in values]
     if kind in "co":
-        return listed(name, values, values[0], ordinal=kind == "o")
-    return ranged(name, values, None, whole=kind == "i", log=bool(log), decimals=decimals)
+        return list_parameter(name, values, values[0], ordinal=kind == "o")
+    return range_parameter(name, values, None, whole=kind == "i", log=bool(log), decimals=decimals)
 
 
 def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ...]]:
@@ -167,6 +169,7 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
             # do without.
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", "The field 'default' should be")
+            check_depth({item["child"]: _parents(item) for item in content.get("conditions", ())})
             space = ConfigSpace.ConfigurationSpace.from_serialized_dict(content)
         for name, parameter in space.items():
             for value in (*values_of(parameter), plain(parameter.default_value)):
@@ -188,6 +191,13 @@ def parse_json(text: str) -> tuple[ConfigSpace.ConfigurationSpace, tuple[str, ..
         raise InputError(
             f"ConfigSpace cannot read this space ({_reason(error)}). Write it with to_json."
         ) from error
+
+
+def _parents(condition: Mapping[str, Any]) -> set[str]:
+    """The parameters on whose values a condition in ConfigSpace JSON depends."""
+    if "conditions" not in condition:
+        return {condition["parent"]}
+    return set().union(*map(_parents, condition["conditions"]))
 
 
 @contextmanager

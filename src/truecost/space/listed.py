@@ -11,8 +11,7 @@ from typing import Any
 from truecost.errors import InputError, prefixed
 from truecost.space.space import Configuration, Space
 
-# How inactive parameters are written; irace's columns that are no parameters.
-INACTIVE = ("", "NA", "<NA>", "NULL", "None", "nan")
+# irace's columns that are no parameters.
 BOOKKEEPING = (".ID.", ".PARENT.", ".ALLWEIGHTS.", ".RANK.", ".WEIGHT.")
 MOST_BYTES = 50_000_000
 
@@ -21,21 +20,17 @@ def read_configurations(path: str | os.PathLike[str], space: Space) -> list[Conf
     """Read the configurations of a file, in its order, each of them once.
 
     JSON is a list of objects, or an object of objects by name; csv has a header of parameter names;
-    irace's table has its columns between blanks, NA for inactive parameters, and perhaps irace's
-    own columns.
+    irace's table has its columns between blanks, and perhaps irace's own columns. What stands for
+    an inactive parameter does not matter.
     """
     configurations: dict[str, Configuration] = {}
     with prefixed(path):
         if Path(path).stat().st_size > MOST_BYTES:
             raise InputError("This is too large for a list of configurations. Shorten it to 50 MB.")
         for number, values in enumerate(_rows(Path(path).read_bytes()), 1):
-            active = {
-                name: value
-                for name, value in values.items()
-                if name not in BOOKKEEPING and value is not None and str(value) not in INACTIVE
-            }
+            parameters = {name: values[name] for name in values if name not in BOOKKEEPING}
             with prefixed(f"configuration {number}"):
-                configuration = space.configuration(active)
+                configuration = space.configuration(parameters)
                 if not space.allows(configuration):
                     raise InputError("This combination is forbidden. Change it.")
             configurations.setdefault(configuration.name, configuration)

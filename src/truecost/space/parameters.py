@@ -20,13 +20,13 @@ LARGEST_WHOLE = 2**53  # ConfigSpace keeps whole numbers as floats.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def listed(name: str, values: Sequence[str], default: str, *, ordinal: bool) -> Parameter:
+def list_parameter(name: str, values: Sequence[str], default: str, *, ordinal: bool) -> Parameter:
     """A parameter with a list of values."""
     made = ConfigSpace.OrdinalHyperparameter if ordinal else ConfigSpace.CategoricalHyperparameter
     return made(name, values, default_value=default)
 
 
-def ranged(
+def range_parameter(
     name: str,
     ends: Sequence[str],
     default: str | None,
@@ -58,7 +58,9 @@ def ranged(
 def _number(text: str, *, whole: bool) -> int | float:
     number = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(number):
-        raise InputError(f"{text!r:.80} is not a number. Write one.")
+        raise InputError(
+            f"{text!r:.80} is not a number. Write one: ranges cannot depend on other parameters."
+        )
     if not whole:
         return number
     if not number.is_integer() or abs(number) > LARGEST_WHOLE:

@@ -137,7 +137,7 @@ class Points:
             numbers = uniforms[:, column]
             match parameter:
                 case ConfigSpace.Constant():
-                    drawn[:, column] = 0.0
+                    drawn[:, column] = float(parameter.to_vector(parameter.value))
                 case ConfigSpace.CategoricalHyperparameter():
                     ends = np.cumsum(parameter.probabilities)
                     index = np.searchsorted(ends, numbers * ends[-1], side="right")

@@ -14,10 +14,8 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ import numpy as np
 from ConfigSpace.types import NotSet
 
 from truecost.errors import InputError, prefixed
-from truecost.space.conditions import CONDITIONS, expression, joined
+from truecost.space.conditions import CONDITIONS, check_depth, expression, joined
 from truecost.space.files import Draft, at_line, parse_json, parse_text
 from truecost.space.parameters import (
     DECIMALS,
@@ -34,14 +32,13 @@ from truecost.space.parameters import (
     Value,
     legal_value,
     plain,
+    values_of,
     with_default,
 )
 from truecost.space.points import Points
 
 # A forbidden or known configuration is drawn again at most so often.
 ATTEMPTS = 10_000
-# The longest chain of parameters, each with a condition on the one before.
-DEEPEST = 10
 # Configurations drawn at once.
 BLOCK = 256
 
@@ -138,9 +135,11 @@ class Space:
             )
 
         def choose(parameter: Parameter) -> Any:
-            if values.get(parameter.name) is None:
+            value = values.get(parameter.name, NotSet)
+            # None stands for no value, unless it is one of the parameter's.
+            if value is NotSet or (value is None and None not in values_of(parameter)):
                 raise InputError(f"The active parameter {parameter.name!r} has no value. Add one.")
-            return legal_value(parameter, values[parameter.name])
+            return legal_value(parameter, value)
 
         return self._configuration(choose)
 
@@ -205,13 +204,14 @@ class Space:
         """Choose a value for every parameter that the values chosen before make active."""
         conditions = self.configspace.parent_conditions_of
         values: dict[str, Any] = {}
-        # ConfigSpace lists parents before children.
-        for name, parameter in self.configspace.items():
-            active = all(condition.satisfied_by_value(values) for condition in conditions[name])
-            values[name] = choose(parameter) if active else NotSet
-        return Configuration.of(
-            {name: values[name] for name in self.parameters if values[name] is not NotSet}
-        )
+        vector = np.full(len(self.configspace), np.nan)
+        # ConfigSpace lists parents before children. Its conditions on vectors count, not those on
+        # values: for != they differ while the parent is inactive.
+        for place, (name, parameter) in enumerate(self.configspace.items()):
+            if all(condition.satisfied_by_vector(vector) for condition in conditions[name]):
+                values[name] = choose(parameter)
+                vector[place] = parameter.to_vector(values[name])
+        return Configuration.of({name: values[name] for name in self.parameters if name in values})
 
 
 def _assembled(draft: Draft) -> Space:
@@ -225,12 +225,20 @@ def _assembled(draft: Draft) -> Space:
                     raise InputError(
                         f"{child!r:.80} before '|' is no parameter of this file. Check its name."
                     )
-                parts.append(expression(text, draft.parameters, draft.parameters[child]))
+                parts.append(expression(text, draft, draft.parameters[child]))
         # Several lines for one parameter must all hold. The last stands for them, where a circle of
         # conditions closes.
         with at_line(number):
             conditions.append((number, joined(CONDITIONS["and"], parts)))
-    _check_depth(conditions)
+    # ConfigSpace has the parents of a conjunction, and the parent of a condition.
+    check_depth(
+        {
+            condition.child.name: {
+                parent.name for parent in getattr(condition, "parents", None) or [condition.parent]
+            }
+            for _, condition in conditions
+        }
+    )
     space = Space(
         configspace=_configspace(list(draft.parameters.values()), conditions),
         parameters=tuple(draft.parameters),
@@ -241,7 +249,7 @@ def _assembled(draft: Draft) -> Space:
     clauses = []
     for number, text in draft.forbidden:
         with at_line(number):
-            clauses.append(expression(text, draft.parameters))
+            clauses.append(expression(text, draft))
             if draft.switches is None and clauses[-1].is_forbidden_value(default):
                 raise InputError(
                     "The default configuration is forbidden. Change the default or this line."
@@ -256,30 +264,6 @@ def _assembled(draft: Draft) -> Space:
         with at_line(number):
             space.configspace.add(clause)
     return space
-
-
-def _check_depth(conditions: Sequence[tuple[int, Any]]) -> None:
-    """Refuse long chains of conditions, for which ConfigSpace takes four times longer a link."""
-    lines = {condition.child.name: number for number, condition in conditions}
-    parents = {
-        condition.child.name: {parent.name for parent in _parents(condition)}
-        for _, condition in conditions
-    }
-    depths: dict[str, int] = {}
-    # ConfigSpace itself finds circles.
-    with suppress(CycleError):
-        for name in TopologicalSorter(parents).static_order():
-            depths[name] = 1 + max((depths[parent] for parent in parents.get(name, ())), default=0)
-            if depths[name] > DEEPEST:
-                with at_line(lines[name]):
-                    raise InputError(
-                        f"{name!r:.80} ends a chain of {depths[name]} parameters, each active by "
-                        f"the value of the one before. Use chains of at most {DEEPEST}."
-                    )
-
-
-def _parents(condition: Any) -> Sequence[Parameter]:
-    return getattr(condition, "parents", None) or [condition.parent]
 
 
 def _first_legal(space: Space, clauses: Sequence[Any]) -> Mapping[str, Value]:
