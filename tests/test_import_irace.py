@@ -380,8 +380,8 @@ def test_a_penalty_of_the_runner_itself(path: Path) -> None:
         "instance": [1, 1, 2, 2], "configuration": [1, 2, 1, 2], "time": [1.0, 5.0, 2.0, 3.0],
         "bound": [5.0, 5.0, 2.0, 5.0],
     }  # fmt: skip
-    log = load(small(path, [[1.0, 50.0], [20.0, 3.0]], history=stopped, **CAPPING))
-    assert log.runs.costs.ravel().tolist() == [1, 2, 50, 3]
+    log = load(small(path, [[1.0, 50.0], [20.0, np.inf]], history=stopped, **CAPPING))
+    assert log.runs.costs.ravel().tolist() == [1, 2, 50, 50]
     assert log.runs.censored.sum() == 1
     log = load(small(path, [[1.0, 5.5], [50.0, 3.0]], boundPar=3.0, **CAPPING))
     assert log.runs.high == 15
