@@ -230,8 +230,11 @@ def test_validate_continues_the_test_of_a_search(run: Searches) -> None:
     assert plan_of(result).share == 0.9
     assert len(run.events("test")) == 1
     assert result.assessment.grade == "better"
-    # The search can go on, and its training instances stay what they are.
-    assert run(120, slight).incumbent == first.incumbent
+    # The search can go on; its training instances, and the test, stay what they are.
+    again = run(120, slight)
+    assert again.incumbent == first.incumbent
+    assert again.stop is not None
+    assert (again.stop.units, again.stop.decided) == (result.stop.units, result.stop.decided)
     with pytest.raises(InputError, match=r"delta was 0\.05"):
         run.validate(new, slight, delta=0.1)
 
@@ -256,6 +259,8 @@ def test_the_default_may_win(run: Searches) -> None:
     assert result.stop is None
     assert not run.events("test")
     assert result.assessment.exit_code == 1
+    with pytest.raises(InputError, match="winner of this search is the default"):
+        run.validate(None)
 
 
 def test_starting_points_are_tried_first(run: Searches) -> None:
@@ -267,6 +272,27 @@ def test_starting_points_are_tried_first(run: Searches) -> None:
     assert not run.pool.made
     with pytest.raises(InputError, match="start was"):
         run(60)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"start": "x.json"},
+        {"start": {"x": 9.0, "y": 5.0}},
+        {"start": [9.0]},
+        {"runs": 2.5},
+        {"runs": 0},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"worker": 2},
+        {"sampled": "seed"},
+    ],
+)
+def test_wrong_options_leave_no_journal(run: Searches, wrong: dict[str, Any]) -> None:
+    """A misspelt option would be ignored, or a wrong one end in a traceback."""
+    with pytest.raises(InputError, match=min(wrong)):
+        run(30, **wrong)
+    assert not run.journal.exists()
 
 
 def test_a_log_starts_a_search(run: Searches) -> None:
@@ -293,12 +319,48 @@ def test_a_single_instance_is_not_split(tmp_path: Path) -> None:
     assert result.runs <= 40
     assert result.assessment.grade == "not testable"
     # `validate` tests its winner on others, and the search may go on.
-    tested = run.validate(tools.new_instances(tmp_path, 30))
+    new = tools.new_instances(tmp_path, 30)
+    tested = run.validate(new)
     assert tested.assessment.grade == "better"
     assert tested.assessment.statements[0].delta == pytest.approx(0.045)
     again = run(40)
     assert again.assessment.log.runs.instances == (run.scenario.instances[0].name,)
     assert again.test_runs == tested.runs
+    # A new winner has a test of its own.
+    grown = run(280)
+    assert grown.incumbent != result.incumbent, "another seed"
+    assert grown.assessment.grade == "not testable"
+    last = run.validate(new)
+    assert (last.assessment.winner, last.assessment.grade) == (grown.incumbent.name, "better")
+    assert last.assessment.statements[0].delta == pytest.approx(0.0025)
+
+
+def test_the_latest_winner_is_tested(run: Searches) -> None:
+    """After a larger budget `validate` would go on with the test of an earlier winner, and its
+    verdict be about neither.
+    """
+    first = run(60)
+    second = run(300)
+    assert first.incumbent != second.incumbent, "another seed"
+    ends = [event.data for event in run.events("searched")]
+    # The search returns to its first winner, or is killed before the test of another one.
+    with Journal.read(run.journal) as journal:
+        settings = journal.settings
+    with Journal.write(run.journal, run.scenario, "configure", settings) as journal:
+        journal.event("searched", ends[0])
+    for result in (run(), run.validate(None)):
+        assert result.assessment.winner == first.incumbent.name
+        assert result.assessment.statements[0].delta == pytest.approx(0.045)
+    assert len(run.events("test")) == 2
+    third = run.scenario.space.configuration({"x": 8.5, "y": 4.5})
+    with Journal.write(run.journal, run.scenario, "configure", settings) as journal:
+        journal.enter([third])
+        incumbent = {"name": third.name, "values": dict(third.values)}
+        journal.event("searched", {**ends[1], "incumbent": incumbent})
+    with pytest.raises(InputError, match="has not begun"):
+        run.validate(None)
+    assert run().assessment.statements[0].delta == pytest.approx(0.05 * 0.025)
+    assert run.validate(None).assessment.winner == third.name
 
 
 def test_families_are_held_out_whole(run: Searches) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import campaign_tools as tools
+import numpy as np
 import pytest
 
 from truecost.campaigns.campaign import Progress
@@ -131,7 +132,8 @@ def test_the_list_is_fixed_when_the_journal_begins(run: Gatherings) -> None:
 def test_given_configurations(run: Gatherings) -> None:
     """A list that somebody chose, perhaps from these runs, would pass for a random one."""
     given = run.scenario.space.configurations(4, seed=9)
-    result = run(configurations=[*given, given[0]], instances=2, runs=1)
+    listed = [*given[:3], given[3].values, given[0]]
+    result = run(configurations=listed, instances=np.int64(2), runs=np.int64(1))
     assert (result.runs, result.log.adaptive) == (8, None)
     file = run.folder / "list.json"
     file.write_text(json.dumps([dict(one.values) for one in given]))
@@ -141,7 +143,19 @@ def test_given_configurations(run: Gatherings) -> None:
 
 
 @pytest.mark.parametrize(
-    "size", [{"instances": 9}, {"instances": 0}, {"runs": 0}, {"configurations": 0}]
+    "size",
+    [
+        {"instances": 9},
+        {"instances": 0},
+        {"instances": 1.5},
+        {"runs": 0},
+        {"runs": 1.5},
+        {"configurations": 0},
+        {"configurations": 1.5},
+        {"configurations": []},
+        {"configurations": [1]},
+        {"configurations": {"x": "1", "y": "1"}},
+    ],
 )
 def test_impossible_sizes_leave_no_journal(run: Gatherings, size: dict[str, Any]) -> None:
     """A refusal would leave an empty journal behind, or begin a design that never ends."""

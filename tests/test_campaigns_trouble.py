@@ -10,6 +10,7 @@ import pytest
 
 from truecost.campaigns.configure import configure
 from truecost.campaigns.gather import gather
+from truecost.campaigns.results import Validated
 from truecost.campaigns.validate import validate
 from truecost.errors import InputError
 from truecost.journal.journal import Journal
@@ -135,31 +136,54 @@ def test_an_aborted_run_cancels_what_has_not_started(tmp_path: Path) -> None:
     assert len(statuses(tmp_path / "g.db")) == 50
 
 
-@pytest.mark.parametrize("kind", ["gather", "configure"])
+@pytest.mark.parametrize("kind", ["gather", "configure", "validate"])
 def test_values_outside_the_range_stop_early(tmp_path: Path, kind: str) -> None:
-    """Values no statement can be made of would be gathered for a weekend, or decisions made with a
-    wrong range stay in the journal.
+    """Values no statement can be made of would be gathered for a weekend, or the runs be lost when
+    the range is corrected.
     """
     metric, path = {"kind": "value", "low": 5.0, "high": 10.0}, tmp_path / "g.db"
 
-    def campaign(low: float) -> tools.Pool:
-        scenario = tools.scenario(tmp_path, instances=20, metric={**metric, "low": low})
+    def campaign(low: float, high: float = 10.0) -> int:
+        changed = {**metric, "low": low, "high": high}
+        scenario = tools.scenario(tmp_path, instances=20, metric=changed)
         pool = tools.Pool()
         if kind == "gather":
             gather(scenario, path, **SIZE, pool=pool)
-        else:
+        elif kind == "configure":
             configure(scenario, path, budget=50, pool=pool)
-        return pool
+        else:
+            validate(None, scenario, path, configuration={"x": 5, "y": 5}, pool=pool)
+        return len(pool.made)
 
-    with pytest.raises(
-        InputError, match=r"not between low = 5 and high = 10.*start again"
-    ) as caught:
+    with pytest.raises(InputError, match=r"not between low = 5 and high = 10.*no run is lost"):
         campaign(5.0)
-    assert ("no run is lost" in str(caught.value)) == (kind == "gather")
-    before = len(statuses(path)) if path.exists() else 0
-    assert 0 < len(statuses(path if before else tmp_path / "g.db.set-aside-1")) < 20
-    made = len(campaign(0.0).made)
+    before = len(statuses(path))
+    assert 0 < before < 20
+    made = campaign(0.0)
     assert made == len(statuses(path)) - before
+    if kind == "gather":  # whose costs may be judged in any way
+        return
+    with pytest.raises(InputError, match="widened only"):
+        campaign(0.0, 9.0)
+
+
+def test_a_value_outside_the_range_costs_no_night(tmp_path: Path) -> None:
+    """A journal with one late value outside of the range could neither be read nor continued."""
+    path, made = tmp_path / "v.db", list[Task]()
+
+    def work(task: Task) -> Outcome:
+        made.append(task)
+        return tools.outcome(7.0) if len(made) == 25 else tools.better_by_x(task)
+
+    def campaign(high: float) -> Validated:
+        metric = {"kind": "value", "low": 0.0, "high": high}
+        scenario = tools.scenario(tmp_path, instances=40, metric=metric)
+        how: dict[str, Any] = {"configuration": {"x": 1, "y": 5}, "complete": True}
+        return validate(None, scenario, path, **how, pool=tools.Pool(work))
+
+    with pytest.raises(InputError, match="above high = 1"):
+        campaign(1.0)
+    assert campaign(10.0).runs == len(made) == 80
 
 
 def test_runs_without_a_value_stop_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import campaign_tools as tools
 import numpy as np
 import pytest
 
+import truecost
 from truecost.campaigns.gather import gather
 from truecost.campaigns.results import Validated
 from truecost.campaigns.validate import validate
@@ -20,6 +21,7 @@ from truecost.judge.assess import assess
 from truecost.judge.evidence import Evidence
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.log import Log, Plan
+from truecost.matrix.reading import Reading
 from truecost.running.pools import Finished, Task
 from truecost.running.scenario import Scenario
 from truecost.runs import Instance, Outcome, Status
@@ -171,21 +173,39 @@ def test_the_verdict_names_what_the_log_names(run: Validations) -> None:
 
 def test_instances_of_the_log_are_left_out(run: Validations) -> None:
     """Instances that were tuned on would be taken for new ones: by name, by path, or by content."""
-    names = [run.scenario.instances[0].name, "elsewhere/deep/b.txt", "copy.txt", "new.txt"]
+    trained = [Path(one.argument) for one in run.scenario.instances]
+    names = [
+        run.scenario.instances[0].name, "elsewhere/deep/b.txt", "copy.txt", "listed.txt", "log.txt",
+        "new.txt",
+    ]  # fmt: skip
     files = []
     for place, name in enumerate(names):
         path = run.folder / "new" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"content {place}\n")
         files.append(Instance(name=name, argument=str(path), extras={}))
-    Path(files[2].argument).write_bytes(Path(run.scenario.instances[1].argument).read_bytes())
+    (run.folder / "log" / "inst").mkdir(parents=True)
+    beside = run.folder / "log" / "inst" / "c"
+    beside.write_text("beside the log\n")
+    # Named as in the scenario, by the last part of the path only, and as seen from the log.
+    copied = [trained[1], trained[2], beside]
+    for copy, original in zip(files[2:5], copied, strict=True):
+        Path(copy.argument).write_bytes(original.read_bytes())
     source = log(run.scenario)
-    runs = source.runs.replace(instances=[*source.runs.instances[:-1], "deep/b.txt"])
-    result = run(replace(source, runs=runs), instances=files, complete=True)
-    assert (result.instances, result.left_out) == (1, 3)
+    first, second, *_ = source.runs.instances
+    rest = [f"elsewhere/{place}.txt" for place in range(len(trained) - 5)]
+    instances = [first, second, trained[2].name, *rest, "deep/b.txt", "inst/c"]
+    source = replace(
+        source,
+        runs=source.runs.replace(instances=instances),
+        path=str(run.folder / "log" / "l.csv"),
+    )
+    for _ in range(2):
+        result = run(source, instances=files, complete=True)
+        assert (result.instances, result.left_out) == (1, 5)
     assert plan_of(result).order == ("new.txt",)
     with pytest.raises(InputError, match="runs on"):
-        run(source, "w.db", instances=None)
+        run(log(run.scenario), "w.db", instances=None)
     assert not (run.folder / "w.db").exists()
 
 
@@ -397,7 +417,9 @@ def test_a_validation_is_not_validated(run: Validations) -> None:
 WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"parameters": {}}, {}, "no parameter values"),
     ({}, {"configuration": "8"}, "No log has parameters of a configuration '8'"),
+    ({}, {"configuration": 8}, "8 is no configuration"),
     ({}, {"default": "8"}, "No log has parameters of a configuration '8'"),
+    ({}, {"default": 1}, "1 is no configuration"),
     ({}, {"configuration": "1"}, "parameters of the default"),
     ({"parameters": {"1": DEFAULT, "7": {"x": "77", "y": "0"}}}, {}, "does not fit"),
     ({"parameters": {"1": DEFAULT, "7": {"z": "1"}}}, {}, "no parameter 'z'"),
@@ -405,6 +427,10 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"budget": "ten"}, "budget 'ten'"),
     ({}, {"budget": 1}, "at least 2 runs"),
     ({}, {"delta": 1.5}, "delta"),
+    ({}, {"margn": "5%"}, "no option `margn`"),
+    ({}, {"instances": 3}, "3 are no instances"),
+    ({}, {"instances": [3]}, "3 is no instance"),
+    ({}, {"instances": ["nowhere.txt"]}, "'nowhere.txt': No such file"),
 ]
 
 
@@ -415,6 +441,28 @@ def test_what_cannot_be_run_is_refused(
     """A wrong name or value would end in a traceback, or in a journal of another question."""
     with pytest.raises(InputError, match=message):
         run(log(run.scenario, **changes), new=3, **options)
+    assert not run.journals()
+
+
+def test_files_and_values_are_taken(run: Validations) -> None:
+    """Python users would have to make records of truecost, or their default be ignored."""
+    files = [Path(one.argument) for one in tools.new_instances(run.folder, 4)]
+    result = run(instances=files, default={"x": "1", "y": "0"}, complete=True)
+    assert (result.instances, result.assessment.default) == (4, "default")
+    assert {task.configuration.values["x"] for task in run.pool.made} == {"1", "8"}
+    again = run(instances=run.folder / "new" / "*.txt", default={"x": "1", "y": "0"})
+    assert (again.instances, again.runs) == (4, 8)
+    with pytest.raises(InputError, match="Two instances are called"):
+        run(
+            "log", "w.db", instances=[Instance(name="a", argument=str(f), extras={}) for f in files]
+        )
+
+
+def test_negative_costs_have_no_margin_in_per_cent(tmp_path: Path) -> None:
+    """The refusal would come after the first runs, in a journal that can never be judged."""
+    run = Validations(tmp_path, metric={"kind": "value", "low": -1.0, "high": 1.0})
+    with pytest.raises(InputError, match="cannot be negative"):
+        run(margin="5%")
     assert not run.journals()
 
 
@@ -432,13 +480,29 @@ def test_means_need_a_range(tmp_path: Path) -> None:
     assert run(primary="wins").exit_code == 0
 
 
-def test_a_gathered_journal_is_validated(run: Validations) -> None:
-    """The best of a list could only be tested through a table."""
-    gather(run.scenario, run.folder / "g.db", configurations=6, runs=1, pool=tools.Pool())
-    result = run(run.folder / "g.db", new=60)
-    assert result.left_out == 0
+def test_a_gathered_journal_is_validated(tmp_path: Path) -> None:
+    """The best of a list could only be tested through a table; or options for reading be ignored,
+    such as the families that a refusal asks for.
+    """
+    run = Validations(tmp_path, instances=30)
+    path, file = run.folder / "g.db", run.folder / "families.csv"
+    gather(run.scenario, path, configurations=6, instances=6, runs=1, pool=tools.Pool())
+    file.write_text("instance,family\n")
+    with file.open("a") as table:
+        for one in run.scenario.instances:
+            table.write(f"{one.name},f{one.name.split()[1][:1]}\n")
+    how: dict[str, Any] = {"scenario": run.scenario, "pool": tools.Pool(), "complete": True}
+    result = truecost.validate(path, journal=run.folder / "v.db", **how)
+    assert result.left_out == 6
     assert result.assessment.grade == "better"
     assert result.assessment.default == run.scenario.space.default().name
+    labels = {one.name: f"f{one.name.split()[1][:1]}" for one in run.scenario.instances}
+    labelled = (replace(one, extras={"family": labels[one.name]}) for one in run.scenario.instances)
+    how["scenario"] = replace(run.scenario, instances=tuple(labelled))
+    how["reading"] = Reading(families=str(file))
+    result = truecost.validate(path, journal=run.folder / "w.db", **how, sampled="family")
+    used = {labels[name] for name in result.assessment.log.runs.instances}
+    assert not used & {labels[name] for name in plan_of(result).order}
 
 
 class Late(tools.Pool):

@@ -255,12 +255,12 @@ def validate(
     """Run winner and default on new instances until decided; see
     `truecost.campaigns.validate.validate`. `runs` as in `import_runs`, or several of them.
     """
+    from truecost.campaigns.validate import journal_of_test
     from truecost.campaigns.validate import validate as validated
-    from truecost.journal.store import is_journal
 
     def source(one: Any) -> Any:
         path = isinstance(one, str | os.PathLike)
-        return import_runs(one, reading) if path and not is_journal(one) else one
+        return import_runs(one, reading) if path and journal_of_test(one) is None else one
 
     several = isinstance(runs, list | tuple)
     sources = [source(one) for one in runs] if several else source(runs)

@@ -4,6 +4,7 @@ A message says what is wrong, then what to type, in one line: the command line p
 """
 
 import difflib
+import operator
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,6 +43,17 @@ def check_share(value: float, name: str = "delta") -> None:
     """Refuse probabilities of 0 and 1 and below and above."""
     if not 0 < value < 1:
         raise InputError(f"{name} is {value:g}. Give a number between 0 and 1, such as 0.05.")
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """The number, of any integer type; refuse smaller ones and what is no whole number."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name} is {value!r}. Give a whole number from {least}.")
+    return number
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:

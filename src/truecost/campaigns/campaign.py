@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from truecost.campaigns.budget import Budget, Purse, Tally
 from truecost.campaigns.trouble import FirstRuns, Problem, aborted, set_aside, unused_name
-from truecost.errors import InputError
+from truecost.errors import InputError, did_you_mean
 from truecost.journal.journal import Journal, Kind
 from truecost.journal.logs import BUDGET
 from truecost.running.pools import Finished, Pool, Task, open_pool
@@ -84,6 +84,9 @@ class Campaign:
         settings: Mapping[str, Any],
         **execution: Unpack[Execution],
     ) -> None:
+        known = Execution.__annotations__
+        if unknown := [name for name in execution if name not in known]:
+            raise InputError(f"There is no option `{unknown[0]}`.{did_you_mean(unknown[0], known)}")
         self.scenario, self._execution = scenario, execution
         self._stack, self._new = ExitStack(), not os.path.lexists(journal)
         self.journal = self._stack.enter_context(Journal.write(journal, scenario, kind, settings))
@@ -91,7 +94,7 @@ class Campaign:
             table = self.journal.table()
             self.tally = Tally.of(table)
             self._unsolved = int((table.status != Status.SOLVED).sum())
-            self._first = FirstRuns(scenario, table, gathered=kind == "gather")
+            self._first = FirstRuns(scenario, table)
         except BaseException:
             self._stack.close()
             raise

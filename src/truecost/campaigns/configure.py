@@ -4,6 +4,9 @@ the rest of the budget, in one journal.
 A third to a half of the instances is held out and never trained on. With a larger budget a finished
 search goes on and tests its new incumbent on the same held-out instances: the first test has 0.9 of
 δ, the k-th further one 0.1/2^k, so all of them together err with probability δ at most.
+
+`search` finds the incumbent and `testing` tests it; this file divides instances and budget between
+the two.
 """
 
 import os
@@ -16,21 +19,15 @@ import numpy as np
 
 from truecost.campaigns.budget import Budget, Tally
 from truecost.campaigns.campaign import Campaign, Execution
-from truecost.campaigns.contestants import Contestants, check_default
-from truecost.campaigns.fresh import distinct
+from truecost.campaigns.configurations import Contestants, check_default, starting_points
+from truecost.campaigns.instances import distinct, draw_order, units_of
 from truecost.campaigns.results import Configured, Stop
 from truecost.campaigns.search.comparison import is_gain
 from truecost.campaigns.search.loop import SearchResult, search
-from truecost.campaigns.testing import (
-    ASKED,
-    Test,
-    begin_test,
-    draw_order,
-    units_of,
-)
-from truecost.errors import InputError, check_choice, counted
+from truecost.campaigns.testing import Test, begin_test, settings_of
+from truecost.errors import InputError, check_choice, check_count, counted
 from truecost.journal.journal import FAMILY
-from truecost.journal.logs import BUDGET, SEARCH, SEARCHED, TEST, held_out_instances
+from truecost.journal.logs import BUDGET, SEARCH, SEARCHED, current_test, held_out_instances
 from truecost.judge.question import Question
 from truecost.matrix.log import Log, Step
 from truecost.running.scenario import Scenario
@@ -45,8 +42,6 @@ RUNS = 5
 # At least one instance in this many is held out, and up to half of them where the budget can run
 # them; the share of the budget that is kept for them, at most.
 HELD_OUT, KEPT = 3, 0.2
-# Configurations that are tried first from a log.
-STARTED = 5
 
 
 def configure(
@@ -98,23 +93,20 @@ def configure(
         raise InputError(
             f"A search needs the range of costs: set low and high under [metric] in {read.path}."
         )
-    if runs < 1 or (seed is not None and seed < 0):
-        raise InputError(f"runs is {runs} and seed {seed}. Give at least 1 run and a seed from 0.")
-    starts = _starts(read, start)
+    starts = starting_points(read, start)
     settings = {
-        "seed": read.seed if seed is None else seed,
-        "runs": runs,
+        "seed": read.seed if seed is None else check_count("seed", seed, 0),
+        "runs": check_count("runs", runs),
         "start": [dict(configuration.values) for configuration in starts],
-        "metric": read.metric.model_dump(mode="json"),
-        **{name: getattr(question, name) for name in ASKED},
+        **settings_of(read, question),
     }
     path = Path(f"{read.name}-search.db") if journal is None else Path(journal)
     asked = None if budget is None else Budget.of(budget)
     with Campaign(read, path, "configure", settings, **execution) as campaign:
         book = campaign.journal
-        whole = _budget(campaign, asked)
+        whole = _next_budget(campaign, asked)
         if not book.events(SEARCH):
-            _begin(campaign, whole, sampled, settings["seed"])
+            _split(campaign, whole, sampled, settings["seed"])
         campaign.budget = whole
         training, held_out = _instances(campaign)
         _announce(campaign, whole, len(training), len(held_out))
@@ -127,7 +119,7 @@ def configure(
         return _result(campaign, result, question, whole, stop)
 
 
-def _budget(campaign: Campaign, asked: Budget | None) -> Budget:
+def _next_budget(campaign: Campaign, asked: Budget | None) -> Budget:
     """The budget as asked, else the last one; it only grows."""
     last = campaign.budget
     if (budget := asked or last) is None:
@@ -140,7 +132,7 @@ def _budget(campaign: Campaign, asked: Budget | None) -> Budget:
     return budget
 
 
-def _begin(campaign: Campaign, budget: Budget, sampled: str, seed: int) -> None:
+def _split(campaign: Campaign, budget: Budget, sampled: str, seed: int) -> None:
     """Choose the instances to hold out, and record that."""
     journal = campaign.journal
     order = draw_order(distinct(campaign.scenario.instances), sampled, (seed, journal.decisions))
@@ -257,15 +249,13 @@ def _test(
     default, purse = campaign.scenario.space.default(), campaign.purse(budget, campaign.tally)
     names = {one.name: one.name for one in (incumbent, default)}
     contestants = Contestants(candidates=(incumbent,), default=default, names=names)
-    tests = [event.data for event in campaign.journal.events(TEST)]
-    data = next((test for test in tests if test["candidates"] == [incumbent.name]), None)
-    if data is None:
+    if (data := current_test(campaign.journal)) is None:
         # Also training instances without a run yet: the search will use them.
         used = {one.name: one.extras.get(FAMILY) for one in training}
         data = begin_test(campaign, contestants, held_out, question, purse, used=used)
-    # Other instances that `validate` added wait for its next call.
+    # Instances that only `validate` knows are run when it is called again.
     named = {instance.name: instance for instance in campaign.scenario.instances}
-    return Test(campaign, data, named, partly=True).run(purse)
+    return Test(campaign, data, named).run(purse)
 
 
 def _result(
@@ -311,35 +301,3 @@ def _gains(assessment: "Assessment") -> bool:
     winner, default = test.charged[:, :, 0]
     gains = default - winner
     return is_gain(gains[~np.isnan(gains)])
-
-
-def _starts(scenario: Scenario, start: Log | Sequence[Any]) -> list[Configuration]:
-    """Configurations to try first, each once, without the default, which is tried anyway."""
-    if isinstance(start, Log):
-        values = _best_of(start)
-    else:
-        values = [one if isinstance(one, Mapping) else one.values for one in start]
-    given = {one.name: one for one in map(scenario.space.configuration, values)}
-    given.pop(scenario.space.default().name, None)
-    return list(given.values())
-
-
-def _best_of(log: Log) -> list[Mapping[str, Any]]:
-    """Values of the incumbent of a log and of the next best with at least half of its runs."""
-    names, counts = log.runs.configurations, log.runs.counts().sum(axis=1)
-    means = np.nansum(log.runs.charged, axis=(1, 2)) / np.maximum(counts, 1)
-    first = [log.incumbent] if log.incumbent in names else []
-    # Of many configurations with few runs one looks best by luck.
-    most = max(counts[names.index(name)] for name in first or names)
-    ranked = [
-        names[place]
-        for place in np.argsort(means, kind="stable")
-        if counts[place] >= max(most / 2, 1)
-    ]
-    chosen = dict.fromkeys([*first, *ranked])
-    values = [log.parameters[name] for name in chosen if name in log.parameters]
-    if not values:
-        raise InputError(
-            f"{log.path or 'The log'} has no parameter values to start from. Name the tool's log."
-        )
-    return values[:STARTED]

@@ -8,14 +8,16 @@ estimates, no statements. Each configuration has seeds of its own, so pairs are 
 import os
 from collections.abc import Mapping, Sequence
 from itertools import product
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from truecost.campaigns.budget import Budget
 from truecost.campaigns.campaign import Campaign, Execution
-from truecost.campaigns.fresh import distinct
+from truecost.campaigns.configurations import given_configurations
+from truecost.campaigns.instances import distinct
 from truecost.campaigns.results import Gathered
-from truecost.errors import InputError, counted
+from truecost.errors import InputError, check_count, counted
 from truecost.journal.logs import PLAN
 from truecost.running.pools import Task
 from truecost.running.scenario import Scenario
@@ -67,15 +69,16 @@ def gather(
         runs = last.get("runs", RUNS) if runs is None else runs
         if configurations is None and not last.get("given"):
             configurations = len(last["configurations"]) if last else CONFIGURATIONS
-        if runs < 1 or configurations == 0:
-            raise InputError("gather needs at least 1 configuration and 1 run.")
+        runs = check_count("runs", runs)
         listed = _configurations(scenario, configurations)
+        if not listed:
+            raise InputError("There are no configurations. Give at least one.")
         chosen = _instances(scenario, plans, instances)
         plan = {
             "configurations": [configuration.name for configuration in listed],
             "instances": [instance.name for instance in chosen],
             "runs": runs,
-            "given": not isinstance(configurations, int),
+            "given": not isinstance(configurations, Integral),
             "default": scenario.space.default().name if scenario.space.has_default else None,
         }
         book.enter(listed, chosen)
@@ -124,13 +127,14 @@ def _configurations(
         raise InputError(
             "This journal has configurations from a file. Name it again, with --configurations."
         )
-    if isinstance(configurations, int):
-        return scenario.space.configurations(configurations, seed=scenario.seed)
+    if isinstance(configurations, Integral):
+        number = check_count("configurations", configurations)
+        return scenario.space.configurations(number, seed=scenario.seed)
     if isinstance(configurations, str | os.PathLike):
         from truecost.space.listed import read_configurations
 
         return read_configurations(Path(configurations), scenario.space)
-    return list({listed.name: listed for listed in configurations}.values())
+    return given_configurations(scenario, configurations)
 
 
 def _instances(
@@ -141,7 +145,7 @@ def _instances(
     recorded = dict.fromkeys(name for plan in plans for name in plan["instances"])
     planned = [named.pop(name) for name in recorded if name in named]
     ordered = distinct([*planned, *named.values()])
-    if number is not None and not 1 <= number <= len(ordered):
+    if number is not None and check_count("instances", number) > len(ordered):
         copies = len(scenario.instances) - len(ordered)
         raise InputError(
             f"{scenario.path} has {counted(len(ordered), 'instance')}"

@@ -1,21 +1,25 @@
 """A test: candidates and the default on fresh instances, one run each per instance, in one recorded
 random order, until the question is decided.
+
+`begin_test` records its terms before its first run, `add_instances` what is added to it later.
+`Test` makes the runs: it rebuilds its state from the journal, so each call continues.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from truecost.campaigns.budget import Purse, Tally
 from truecost.campaigns.campaign import Campaign
-from truecost.campaigns.contestants import Contestants
+from truecost.campaigns.configurations import Contestants
 from truecost.campaigns.deciding import HOPELESS, PILOT, Decider
+from truecost.campaigns.instances import draw_order, units_of
 from truecost.campaigns.results import Stop
 from truecost.errors import InputError
-from truecost.journal.journal import FAMILY
-from truecost.journal.logs import MORE, STOP, TEST, recorded_plan
+from truecost.journal.logs import MORE, STOP, TEST, last_stop, recorded_plan
 from truecost.matrix.log import Plan
 from truecost.running.pools import Finished, Task
 from truecost.runs import Instance, Status
@@ -24,6 +28,7 @@ from truecost.stats.quantities import Runs, Scale
 
 if TYPE_CHECKING:
     from truecost.judge.question import Question
+    from truecost.running.scenario import Scenario
 
 # Limits are planned for at most this many units if the budget is a time; more may follow.
 PLANNED = 100
@@ -40,32 +45,21 @@ def share_of(tests: int) -> float:
     return FIRST if tests == 0 else FURTHER / 2**tests
 
 
-def draw_order(instances: Sequence[Instance], sampled: str, seed: Sequence[int]) -> list[Instance]:
-    """A random order of instances; with families, of whole families."""
-    rng = np.random.default_rng(list(seed))
-    by_name = sorted(instances, key=lambda instance: instance.name)
-    if sampled == "family":
-        if missing := [one.name for one in by_name if not one.extras.get(FAMILY)]:
-            raise InputError(
-                f"Instance {missing[0]!r} has no family. Add families under [instances] in the "
-                "scenario, or leave out --sampled family."
-            )
-        by_name.sort(key=lambda instance: instance.extras[FAMILY])
-    groups = units_of(by_name, sampled)
-    order = []
-    for place in rng.permutation(len(groups)):
-        order += [by_name[one] for one in rng.permutation(groups[place])]
-    return order
-
-
-def units_of(instances: Sequence[Instance], sampled: str) -> list[list[int]]:
-    """The places of the instances of each unit, in order."""
-    if sampled != "family":
-        return [[place] for place in range(len(instances))]
-    units: dict[str, list[int]] = {}
-    for place, instance in enumerate(instances):
-        units.setdefault(instance.extras[FAMILY], []).append(place)
-    return list(units.values())
+def settings_of(scenario: "Scenario", question: "Question") -> dict[str, Any]:
+    """What a journal with a test fixes; the range of costs may be widened (see `Journal.write`)."""
+    low, high = scenario.metric.range()
+    if question.margin is not None and low < 0:
+        raise InputError(
+            "A margin in per cent needs costs that cannot be negative. Set low = 0 under [metric] "
+            f"in {scenario.path}, or leave out --margin."
+        )
+    if (question.primary == "mean" or question.margin) and not np.isfinite([low, high]).all():
+        raise InputError(
+            "A mean can only be proven with a known range of costs. Set low and high under "
+            f"[metric] in {scenario.path}, or give --primary wins, without --margin."
+        )
+    metric = scenario.metric.model_dump(mode="json", exclude={"low", "high"})
+    return {"metric": metric, **{name: getattr(question, name) for name in ASKED}}
 
 
 def begin_test(
@@ -74,10 +68,14 @@ def begin_test(
     instances: Sequence[Instance],
     question: "Question",
     purse: Purse,
-    **more: Any,
+    *,
+    used: Mapping[str, str | None],
+    pattern: str | None = None,
 ) -> dict[str, Any]:
-    """Record a test on these instances, in their order, before its first run; `more` is what a
-    later call needs to know.
+    """Record a test on these instances, in their order, before its first run.
+
+    A later call needs to know which instances are `used` and of which family, and the `pattern` of
+    files that named the new ones.
     """
     journal, asked = campaign.journal, {name: getattr(question, name) for name in ASKED}
     units = units_of(instances, asked["sampled"])
@@ -94,8 +92,13 @@ def begin_test(
         **asked,
     )
     journal.enter(contestants.all, instances)
-    names = {"default": contestants.default.name, "names": dict(contestants.names)}
-    data = {**asdict(plan), **names, **more}
+    data = {
+        **asdict(plan),
+        "default": contestants.default.name,
+        "names": dict(contestants.names),
+        "used": dict(used),
+        "pattern": pattern,
+    }
     journal.event(TEST, data, commit=True)
     return data
 
@@ -111,29 +114,25 @@ def add_instances(
 
 
 class Test:
-    """A recorded test and its runs, also on instances that were added later. Instances that are not
-    at hand are refused, or left out (`partly`).
+    """A recorded test and its runs, also on instances that were added later.
+
+    `missing` are instances that are not at hand; no unit with one that was not run yet is run, and
+    none after it.
     """
 
     def __init__(
-        self,
-        campaign: Campaign,
-        data: Mapping[str, Any],
-        at_hand: Mapping[str, Instance],
-        *,
-        partly: bool = False,
+        self, campaign: Campaign, data: Mapping[str, Any], at_hand: Mapping[str, Instance]
     ) -> None:
         self._campaign, journal, metric = campaign, campaign.journal, campaign.scenario.metric
         plan, values = recorded_plan(journal, data), journal.configurations()
-        missing = [name for name in plan.order if name not in at_hand]
-        if missing and not partly:
-            raise InputError(
-                f"{journal.path}: instance {missing[0]!r} belongs to this test and is not there. "
-                "Name the instances that it began with, and new ones."
-            )
+        self.missing = [name for name in plan.order if name not in at_hand]
+        journal.enter(instances=[at_hand[name] for name in plan.order if name in at_hand])
+        extras = journal.instances()
         # In the recorded order.
-        self.instances = [at_hand[name] for name in plan.order if name in at_hand]
-        journal.enter(instances=self.instances)
+        self.instances = [
+            at_hand.get(name) or Instance(name=name, argument="", extras=extras[name])
+            for name in plan.order
+        ]
         *candidates, default = (
             Configuration(name=name, values=values[name])
             for name in (*data["candidates"], data["default"])
@@ -141,7 +140,6 @@ class Test:
         self.contestants = Contestants(
             candidates=tuple(candidates), default=default, names=data["names"]
         )
-        self._units = units_of(self.instances, plan.sampled)
         low, high = metric.range()
         cutoff = metric.cutoff if metric.timed else None
         scale = Scale(low=low, high=high, cutoff=cutoff, par=metric.par)
@@ -151,7 +149,7 @@ class Test:
             for _ in candidates
         ]
         # The runs of earlier calls: costs and failures by instance and configuration.
-        self._rows = {instance.name: row for row, instance in enumerate(self.instances)}
+        self._rows = {name: row for row, name in enumerate(plan.order)}
         self._columns = {one.name: column for column, one in enumerate(self.contestants.all)}
         table = journal.table()
         row = table.places("instance", self._rows)
@@ -163,6 +161,10 @@ class Test:
         shape = (len(self._rows), len(self._columns))
         self._costs, self._failed = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
         self._costs[cells], self._failed[cells] = costs, status != Status.SOLVED
+        lost = np.isnan(self._costs).any(axis=1)
+        lost &= [name not in at_hand for name in plan.order]
+        units = units_of(self.instances, plan.sampled)
+        self._units = list(takewhile(lambda unit: not lost[unit].any(), units))
         # Complete units, how many of them decided the question, and why the test is over.
         self._complete, self._forecast_at = 0, PILOT
         self._decided: int | None = None
@@ -183,26 +185,22 @@ class Test:
                 self._look(purse, complete)
                 campaign.report(purse, **self._progress())
         campaign.refuse_failures()
-        missing = np.isnan(self._costs).any()
         stop = Stop(
-            why=self._over or ("budget" if missing else "instances"),
+            why=self._over or ("budget" if self._complete < len(self._units) else "instances"),
             units=self._complete,
             runs=self.tally.runs,
             decided=self._decided,
             chance=self._chance,
         )
         reach = self._reach(purse) if stop.why == "forecast" else None
-        names = [candidate.name for candidate in self.contestants.candidates]
-        record = {**asdict(stop), "reach": reach, "candidates": names}
-        if record != self._last_stop():
+        record = {**asdict(stop), "reach": reach, "candidates": self._candidates}
+        if record != last_stop(campaign.journal, self._candidates):
             campaign.journal.event(STOP, record, commit=True)
         return stop
 
-    def _last_stop(self) -> dict[str, Any]:
-        """How this test ended the last time; a search has one for each of its winners."""
-        names = [candidate.name for candidate in self.contestants.candidates]
-        stops = [event.data for event in self._campaign.journal.events(STOP)]
-        return next((stop for stop in reversed(stops) if stop["candidates"] == names), {})
+    @property
+    def _candidates(self) -> list[str]:
+        return [candidate.name for candidate in self.contestants.candidates]
 
     def _tasks(self, purse: Purse) -> Iterator[Task]:
         """The runs that are missing, unit by unit, while the test goes on and the purse pays."""
@@ -259,10 +257,11 @@ class Test:
 
     def _give_up(self, purse: Purse) -> None:
         """Stop where no undecided candidate has a chance with what is left."""
-        more, last = self._reach(purse) - self._complete, self._last_stop()
+        reach, last = self._reach(purse), last_stop(self._campaign.journal, self._candidates)
+        more = reach - self._complete
         if not more:
             return
-        if last.get("why") == "forecast" and self._reach(purse) <= last["reach"]:
+        if last is not None and last["why"] == "forecast" and reach <= last["reach"]:
             # Given up before, and nothing was added: runs that ended later change nothing.
             chance = last["chance"]
         else:

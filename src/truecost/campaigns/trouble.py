@@ -31,8 +31,8 @@ class Problem(NamedTuple):
 class FirstRuns:
     """Looks for a wrong scenario in the first runs of a journal, after those in its table."""
 
-    def __init__(self, scenario: "Scenario", table: "RunTable", *, gathered: bool) -> None:
-        self._scenario, self._gathered, self._made = scenario, gathered, len(table)
+    def __init__(self, scenario: "Scenario", table: "RunTable") -> None:
+        self._scenario, self._made = scenario, len(table)
         self._failed: list[tuple[str, Finished]] = []
         # Where a run once came through, the scenario is right.
         came_through = scenario.metric.came_through(table.status, table.value).any()
@@ -49,8 +49,8 @@ class FirstRuns:
                 f"Configuration {run.task.configuration.name} on instance "
                 f"{run.task.instance.name!r} cost {run.outcome.value:g}, which is not between low "
                 f"= {low:g} and high = {high:g}. Correct them under [metric] in {scenario.path} "
-                f"and start again{': no run is lost' if self._gathered else ''}.",
-                usable=self._gathered,
+                "and start again: no run is lost.",
+                usable=True,
             )
         if fault is None:
             self._trusted = True

@@ -7,7 +7,7 @@ instances: used instances are never tested again with new δ.
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -15,25 +15,26 @@ import numpy as np
 
 from truecost.campaigns.budget import Budget, Tally
 from truecost.campaigns.campaign import Campaign, Execution
-from truecost.campaigns.contestants import Contestants, contestants_of
-from truecost.campaigns.fresh import find_instances, fresh_instances, used_by
-from truecost.campaigns.results import Validated
-from truecost.campaigns.testing import (
-    ASKED,
-    Test,
-    add_instances,
-    begin_test,
+from truecost.campaigns.configurations import Contestants, contestants_of
+from truecost.campaigns.instances import (
+    AtHand,
+    Wanted,
     draw_order,
+    find_instances,
+    fresh_instances,
     units_of,
+    used_by,
 )
+from truecost.campaigns.results import Validated
+from truecost.campaigns.testing import ASKED, Test, add_instances, begin_test, settings_of
 from truecost.errors import InputError, check_choice, counted
 from truecost.journal.journal import Journal, Kind
-from truecost.journal.logs import MORE, SEARCH, SEARCHED, TEST, store_log
+from truecost.journal.logs import MORE, SEARCH, SEARCHED, TEST, current_test, store_log
 from truecost.journal.store import is_journal
 from truecost.judge.question import Question
 from truecost.matrix.log import Log
 from truecost.running.scenario import Scenario
-from truecost.runs import Caveat, Instance
+from truecost.runs import Caveat
 
 
 def validate(
@@ -41,9 +42,9 @@ def validate(
     scenario: Scenario | str | os.PathLike[str] | None = None,
     journal: str | os.PathLike[str] | None = None,
     *,
-    instances: str | Sequence[Instance] | None = None,
+    instances: Wanted | None = None,
     configuration: Any = None,
-    default: str | None = None,
+    default: Any = None,
     budget: Budget | str | float | None = None,
     primary: Literal["mean", "wins"] = "mean",
     margin: str | None = None,
@@ -57,19 +58,19 @@ def validate(
     Parameters
     ----------
     source
-        A `Log` with a winner, or several logs; the path of a journal of gather, configure or
-        validate; or None (or the scenario), with configurations.
+        A `Log` with a winner, or several logs; the path of a journal of configure or validate; or
+        None (or the scenario), with configurations.
     scenario
         How to run them: a `Scenario` or its file. Programs that a log names are never run.
     journal
         Where runs are recorded; by default named after the log. The same call continues it. The
         test of a configure or validate journal continues in that journal itself.
     instances
-        A pattern of files, or instances; by default the scenario's. Those that the log has runs on
-        are left out.
+        A pattern of files; or files or instances; by default the scenario's. Those that the log
+        has runs on are left out.
     configuration, default
-        Names in the log, values of parameters, or several configurations; by default the log's
-        winner, and the log's default or the scenario's.
+        Names in the log, or values of parameters; `configuration` also a list of these. By default
+        the log's winner, and the log's default or the scenario's.
     budget
         200, "200runs" or "2h"; by default the last one, or all instances.
     primary, margin, sampled, delta
@@ -98,117 +99,135 @@ def validate(
         )
     read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
     sources = [] if source is None else source if isinstance(source, list | tuple) else [source]
-    tests = [path for one in sources if (path := _journal_of_test(one)) is not None]
-    if tests and len(sources) > 1:
-        raise InputError(f"{tests[0]}: continue its test alone, without other logs.")
-    kind: Kind = "validate"
-    if tests:
-        # Its test continues there, and with its candidates: others would use δ twice.
-        path = tests[0]
-        if journal is not None and Path(journal).resolve() != path.resolve():
-            raise InputError(
-                f"{path}: its test continues in this journal itself. Leave out the other journal."
-            )
-        if configuration is not None or default is not None:
-            raise InputError(
-                f"{path}: winner and default were fixed when its test began. Leave out "
-                "--configuration and --default."
-            )
-        kind, settings = _settings_of(path, question)
-        question = Question(**{name: settings[name] for name in ASKED})
-        logs, contestants = [], None
-    else:
-        if not np.isfinite(read.metric.range()).all() and (primary == "mean" or margin is not None):
-            raise InputError(
-                "A mean can only be proven with a known range of costs. Set low and high under "
-                "[metric] in the scenario, or give --primary wins."
-            )
-        logs = [_log(one) for one in sources]
+    tests = [path for one in sources if (path := journal_of_test(one)) is not None]
+    if not tests:
         named = configuration if isinstance(configuration, list | tuple) else [configuration]
         chosen = [one for one in named if one is not None]
-        contestants = contestants_of(read, logs, chosen, default)
-        settings = {
-            "candidates": {
-                contestants.names[one.name]: dict(one.values) for one in contestants.candidates
-            },
+        opening = _new_test(read, sources, chosen, default, question, journal)
+    elif len(sources) > 1:
+        raise InputError(f"{tests[0]}: continue its test alone, without other logs.")
+    elif configuration is not None or default is not None:
+        raise InputError(
+            f"{tests[0]}: winner and default were fixed when its test began. Leave out "
+            "--configuration and --default."
+        )
+    else:
+        opening = _recorded_test(read, tests[0], question, journal)
+    with Campaign(read, opening.path, opening.kind, opening.settings, **execution) as campaign:
+        question = Question(**{name: opening.settings[name] for name in ASKED})
+        recorded = [event.data["pattern"] for event in campaign.journal.events(TEST, MORE)]
+        at_hand = find_instances(read, instances, filter(None, recorded))
+        if current_test(campaign.journal) is None:
+            _begin(campaign, opening, question, at_hand, asked)
+        return _continued(campaign, question, at_hand, asked, complete)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opening:
+    """How the journal is opened; and whom a test that begins is about."""
+
+    path: Path
+    kind: Kind
+    settings: dict[str, Any]
+    logs: Sequence[Log] = ()
+    contestants: Contestants | None = None
+
+
+def journal_of_test(source: Any) -> Path | None:
+    """The journal of configure or validate whose own test a source asks to continue."""
+    path = source.path if isinstance(source, Log) else source
+    if isinstance(path, str | os.PathLike) and is_journal(path):
+        with Journal.read(path) as journal:
+            if journal.kind != "gather":
+                return Path(path)
+    if isinstance(source, Log) and source.test_plan is not None:
+        raise InputError(
+            "This log has been tested already, and its test belongs to the journal that made it. "
+            "Name that journal."
+        )
+    return None
+
+
+def _new_test(
+    scenario: Scenario,
+    logs: Sequence[Any],
+    configurations: Sequence[Any],
+    default: Any,
+    question: Question,
+    journal: str | os.PathLike[str] | None,
+) -> _Opening:
+    """A test of the winners of logs, or of configurations, in a journal of its own."""
+    for log in logs:
+        if not isinstance(log, Log):
+            raise InputError(f"{log!r:.80} is no log. Read it with truecost.import_runs.")
+    contestants = contestants_of(scenario, logs, configurations, default)
+    named = {contestants.names[one.name]: dict(one.values) for one in contestants.candidates}
+    stem = Path(logs[0].path).stem if logs and logs[0].path else scenario.name
+    return _Opening(
+        path=Path(f"{stem}-validation.db" if journal is None else journal),
+        kind="validate",
+        settings={
+            "candidates": named,
             "default": dict(contestants.default.values),
-            **{name: getattr(question, name) for name in ASKED},
-        }
-        stem = Path(logs[0].path).stem if logs and logs[0].path else read.name
-        path = Path(f"{stem}-validation.db" if journal is None else journal)
-    settings["metric"] = read.metric.model_dump(mode="json")
-    with Campaign(read, path, kind, settings, **execution) as campaign:
-        if not campaign.journal.events(TEST):
-            if contestants is None:
-                logs = [_untested(campaign.journal)]
-                contestants = contestants_of(read, logs, [], None)
-            _begin(campaign, contestants, logs, question, instances, asked)
-        return _continued(campaign, question, instances, asked, complete)
+            **settings_of(scenario, question),
+        },
+        logs=logs,
+        contestants=contestants,
+    )
 
 
-def _journal_of_test(source: Any) -> Path | None:
-    """The journal of `configure` or `validate` whose own test a source asks to continue."""
-    if isinstance(source, Log):
-        if source.test_plan is None:
-            return None
-        if not source.path or not is_journal(source.path):
-            raise InputError(
-                "This log has been tested already, and its test belongs to the journal that made "
-                "it. Name that journal."
-            )
-    elif not isinstance(source, str | os.PathLike):
-        raise InputError(f"{source!r:.80} is no log. Read it with truecost.import_runs.")
-    elif not is_journal(source):
-        raise InputError(f"{source}: not a journal. Read other logs with truecost.import_runs.")
-    path = Path(source.path if isinstance(source, Log) else source)
-    with Journal.read(path) as journal:
-        return None if journal.kind == "gather" else path
-
-
-def _log(source: Any) -> Log:
-    if isinstance(source, Log):
-        return source
-    with Journal.read(source) as journal:
-        return journal.log()
-
-
-def _settings_of(path: Path, question: Question) -> tuple[Kind, dict[str, Any]]:
-    """The settings of a journal, with what is asked otherwise: the journal refuses a change."""
+def _recorded_test(
+    scenario: Scenario, path: Path, question: Question, journal: str | os.PathLike[str] | None
+) -> _Opening:
+    """The test of a journal, with what is asked otherwise: the journal refuses a change."""
+    # In another journal it would use δ twice.
+    if journal is not None and Path(journal).resolve() != path.resolve():
+        raise InputError(
+            f"{path}: its test continues in this journal itself. Leave out the other journal."
+        )
     with Journal.read(path) as recorded:
         kind, settings = recorded.kind, recorded.settings
     usual = Question(sampled="instance")
     asked = {name: getattr(question, name) for name in ASKED}
     changes = {name: value for name, value in asked.items() if value != getattr(usual, name)}
-    return kind, settings | changes
+    question = Question(**{name: settings[name] for name in ASKED} | changes)
+    return _Opening(path=path, kind=kind, settings=settings | settings_of(scenario, question))
 
 
 def _untested(journal: Journal) -> Log:
     """The log of a search that held out nothing, since it had a single instance."""
-    searches = [event.data for event in journal.events(SEARCH)]
-    if not searches or searches[-1]["held_out"] or not journal.events(SEARCHED):
+    begun = [event.data for event in journal.events(SEARCH)]
+    ends = [event.data for event in journal.events(SEARCHED)]
+    if ends and ends[-1]["incumbent"]["name"] == begun[-1]["default"]:
         raise InputError(
-            f"{journal.path}: nothing was tested in this journal yet. Rerun the command that made "
-            "it."
+            f"{journal.path}: the winner of this search is the default. There is nothing to "
+            "validate; a larger budget continues the search."
+        )
+    if not ends or begun[-1]["held_out"]:
+        raise InputError(
+            f"{journal.path}: its test has not begun. Rerun the command that made the journal."
         )
     return journal.log()
 
 
 def _begin(
     campaign: Campaign,
-    contestants: Contestants,
-    logs: Sequence[Log],
+    opening: _Opening,
     question: Question,
-    wanted: str | Sequence[Instance] | None,
+    at_hand: AtHand,
     asked: Budget | None,
 ) -> None:
     """Choose the instances, and record the test."""
     journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
-    chosen, _ = find_instances(scenario, wanted)
+    logs, contestants = opening.logs, opening.contestants
+    if contestants is None:
+        logs = [_untested(journal)]
+        contestants = contestants_of(scenario, logs, [])
     used = used_by(scenario, logs)
-    fresh = fresh_instances(scenario, used, chosen, sampled)
+    fresh = fresh_instances(scenario, used, at_hand.chosen, sampled)
     order = draw_order(fresh, sampled, (scenario.seed, journal.decisions))
     width = len(contestants.all)
-    purse = campaign.purse(asked or _budget(len(order) * width), Tally())
+    purse = campaign.purse(asked or _whole_budget(len(order) * width), Tally())
     least = len(units_of(order, sampled)[0]) * width
     if purse.left() < least:
         raise InputError(
@@ -217,30 +236,32 @@ def _begin(
         )
     if len(logs) == 1 and journal.kind == "validate":
         store_log(journal, _with_metric(logs[0], scenario))
-    pattern = wanted if isinstance(wanted, str) else None
-    begin_test(campaign, contestants, order, question, purse, used=used, pattern=pattern)
+    begin_test(campaign, contestants, order, question, purse, used=used, pattern=at_hand.pattern)
 
 
 def _continued(
     campaign: Campaign,
     question: Question,
-    wanted: str | Sequence[Instance] | None,
+    at_hand: AtHand,
     asked: Budget | None,
     complete: bool,
 ) -> Validated:
-    """Run the latest test of a journal, from what is recorded: also a search's."""
+    """Run the test of a journal, from what is recorded: also a search's."""
     from truecost.judge.assess import assess
 
     journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
-    data = journal.events(TEST)[-1].data
-    patterns = [event.data.get("pattern") for event in journal.events(TEST, MORE)]
-    chosen, named = find_instances(scenario, wanted, [one for one in patterns if one])
-    test = Test(campaign, data, named)
-    tested = test.instances
-    if new := fresh_instances(scenario, data["used"], chosen, sampled, tested)[len(tested) :]:
-        add_instances(campaign, new, sampled, wanted if isinstance(wanted, str) else None)
-        test = Test(campaign, data, named)
-    whole = _budget(len(test.instances) * len(test.contestants.all))
+    data = current_test(journal) or {}
+    test = Test(campaign, data, at_hand.named)
+    if test.missing:
+        raise InputError(
+            f"{journal.path}: instance {test.missing[0]!r} belongs to this test and is not there. "
+            "Name the instances that it began with, and new ones."
+        )
+    known = test.instances
+    if new := fresh_instances(scenario, data["used"], at_hand.chosen, sampled, known)[len(known) :]:
+        add_instances(campaign, new, sampled, at_hand.pattern)
+        test = Test(campaign, data, at_hand.named)
+    whole = _whole_budget(len(test.instances) * len(test.contestants.all))
     budget = asked or whole
     # The recorded budgets of a search are not those of its test.
     if journal.kind == "validate":
@@ -261,7 +282,7 @@ def _continued(
             left,
         )
     stop = test.run(purse, complete=complete)
-    log, kept = journal.log(), {instance.name for instance in test.instances}
+    log, tested = journal.log(), {instance.name for instance in test.instances}
     names = [test.contestants.names[one.name] for one in test.contestants.candidates]
     return Validated(
         scenario=scenario.name,
@@ -273,11 +294,11 @@ def _continued(
         spent=purse.spent,
         budget=budget,
         instances=len(test.instances),
-        left_out=sum(one.name not in kept for one in chosen),
+        left_out=sum(one.name not in tested for one in at_hand.chosen),
     )
 
 
-def _budget(runs: int) -> Budget:
+def _whole_budget(runs: int) -> Budget:
     """A budget for all runs there are."""
     return Budget(amount=float(max(1, runs)), unit="runs")
 

@@ -52,6 +52,16 @@ def refuse_changes(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]
         )
 
 
+def refuse_narrower(path: Path, before: tuple[float, float], now: tuple[float, float]) -> None:
+    """Refuse a range of costs that was narrowed, which could be chosen after costs were seen."""
+    if now[0] > before[0] or now[1] < before[1]:
+        raise InputError(
+            f"{path}: this journal was begun with costs from {before[0]:g} to {before[1]:g}. The "
+            "range may be widened only. Correct low and high under [metric], or name another with "
+            "--journal."
+        )
+
+
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Describe the first differences of two records."""
     old, new = _flat(before), _flat(now)

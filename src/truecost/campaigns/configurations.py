@@ -1,37 +1,98 @@
-"""Who is tested: the candidates and the default, from logs or given themselves."""
+"""The configurations of a campaign, from the caller or from logs: a list to gather, starting points
+of a search, and the contestants of a test (candidates and the default).
+"""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from truecost.errors import InputError, did_you_mean, prefixed
 from truecost.matrix.log import Log
+from truecost.space.space import Configuration
 
 if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
-    from truecost.space.space import Configuration
+
+# Configurations that a search tries first from a log.
+STARTED = 5
+
+
+def given_configurations(scenario: "Scenario", given: Any) -> list[Configuration]:
+    """Configurations, or their values, each of them once."""
+    if isinstance(given, str | os.PathLike | Mapping) or not isinstance(given, Iterable):
+        raise InputError(
+            f"{given!r:.80} is no list of configurations. Give their values, [{{'name': value, …}},"
+            " …]."
+        )
+    return list({one.name: one for one in (_given(scenario, item) for item in given)}.values())
+
+
+def _given(scenario: "Scenario", item: Any) -> Configuration:
+    values = item if isinstance(item, Mapping) else getattr(item, "values", None)
+    if not isinstance(values, Mapping):
+        raise InputError(
+            f"{item!r:.80} is no configuration. Give its values, {{'name': value, …}}, or a log."
+        )
+    configuration = scenario.space.configuration(values)
+    if not scenario.space.allows(configuration):
+        raise InputError(f"The space forbids {item!r:.200}. Change it.")
+    return configuration
+
+
+def starting_points(scenario: "Scenario", start: Any) -> list[Configuration]:
+    """What a search tries first, without the default, which is tried anyway: configurations, or the
+    best of a log.
+    """
+    with prefixed("start"):
+        values = _best_of(start) if isinstance(start, Log) else start
+        given = given_configurations(scenario, values)
+    return [one for one in given if one.name != scenario.space.default().name]
+
+
+def _best_of(log: Log) -> list[Mapping[str, Any]]:
+    """Values of the incumbent of a log and of the next best with at least half of its runs."""
+    names, counts = log.runs.configurations, log.runs.counts().sum(axis=1)
+    means = np.nansum(log.runs.charged, axis=(1, 2)) / np.maximum(counts, 1)
+    first = [log.incumbent] if log.incumbent in names else []
+    # Of many configurations with few runs one looks best by luck.
+    most = max(counts[names.index(name)] for name in first or names)
+    ranked = [
+        names[place]
+        for place in np.argsort(means, kind="stable")
+        if counts[place] >= max(most / 2, 1)
+    ]
+    chosen = dict.fromkeys([*first, *ranked])
+    values = [log.parameters[name] for name in chosen if name in log.parameters]
+    if not values:
+        raise InputError(
+            f"{log.path or 'The log'} has no parameter values to start from. Name the tool's log."
+        )
+    return values[:STARTED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestants:
     """The candidates and the default; `names` has what the logs call each configuration."""
 
-    candidates: "tuple[Configuration, ...]"
-    default: "Configuration"
+    candidates: tuple[Configuration, ...]
+    default: Configuration
     names: Mapping[str, str]
 
     @property
-    def all(self) -> "tuple[Configuration, ...]":
+    def all(self) -> tuple[Configuration, ...]:
         """The candidates, then the default."""
         return (*self.candidates, self.default)
 
 
 def contestants_of(
-    scenario: "Scenario", logs: Sequence[Log], configurations: Sequence[Any], default: str | None
+    scenario: "Scenario", logs: Sequence[Log], configurations: Sequence[Any], default: Any = None
 ) -> Contestants:
     """The candidates: the named configurations of each log, else its winner; or configurations
-    themselves. The default: as named, else the log's, else the scenario's.
+    themselves. The default: as named or given, else the log's, else the scenario's.
     """
     default_name, rival = _default(scenario, logs, default)
     names = [item for item in configurations if isinstance(item, str)]
@@ -90,9 +151,9 @@ def _winner(log: Log) -> str:
     return assess(log).winner
 
 
-def _default(
-    scenario: "Scenario", logs: Sequence[Log], default: str | None
-) -> "tuple[str, Configuration]":
+def _default(scenario: "Scenario", logs: Sequence[Log], default: Any) -> tuple[str, Configuration]:
+    if default is not None and not isinstance(default, str):
+        return "default", _given(scenario, default)
     names = [(log, default or log.default) for log in logs]
     defaults = {
         configuration.name: (name, configuration)
@@ -108,7 +169,7 @@ def _default(
     if defaults:
         return defaults.popitem()[1]
     if default not in (None, "default", scenario.space.default().name):
-        _check_name(str(default), logs)
+        _check_name(default, logs)
     check_default(scenario)
     return "default", scenario.space.default()
 
@@ -122,18 +183,7 @@ def _check_name(name: str, logs: Sequence[Log]) -> None:
         )
 
 
-def _given(scenario: "Scenario", item: Any) -> "Configuration":
-    """A configuration that was given itself, or by its values."""
-    if isinstance(item, Mapping):
-        return scenario.space.configuration(item)
-    if hasattr(item, "values") and hasattr(item, "name"):
-        return scenario.space.configuration(item.values)
-    raise InputError(
-        f"{item!r:.80} is no configuration. Give its values, {{'name': value, …}}, or a log."
-    )
-
-
-def _from_log(scenario: "Scenario", log: Log, name: str) -> "Configuration":
+def _from_log(scenario: "Scenario", log: Log, name: str) -> Configuration:
     if name not in log.parameters:
         raise InputError(
             f"{log.path or 'The log'} has no parameter values of configuration {name!r:.80}, so it "
