@@ -44,8 +44,42 @@ def smac_target() -> None:
     path.write_text(f'{text}\n[target]\nkind = "python"\nfunction = "../target.py:train"\n')
 
 
-def table(path: str = "runs.csv", instances: int = 60) -> None:
+def sat_solver() -> None:
+    """A program that answers as SAT solvers do, a check, and instances."""
+    _program("solver", "echo s SATISFIABLE", "echo c conflicts: 7", "exit 10")
+    Path("check.py").write_text("raise SystemExit(0)\n")
+    Path("instances").mkdir()
+    for name in "abcd":
+        Path("instances", f"{name}.cnf").write_text(f"p cnf 0 0\nc {name}\n")
+
+
+def toy_solver() -> None:
+    """A program that prints a number, its parameters, and instances."""
+    _program("solver", "echo 7")
+    Path("params.pcs").write_text("speed [1, 10] [5]\n")
+    Path("instances").mkdir()
+    for name in "abcd":
+        Path("instances", f"{name}.txt").write_text(f"{name}\n")
+
+
+def _program(name: str, *lines: str) -> None:
+    Path(name).write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    Path(name).chmod(0o755)
+
+
+def table() -> None:
     """A table of two configurations on the same instances, with timeouts."""
+    _results().to_csv("runs.csv", index=False)
+
+
+def results() -> None:
+    """The same with columns of other names."""
+    names = {"configuration": "tool", "cost": "penalised"}
+    _results().rename(columns=names).to_csv("results.csv", index=False)
+
+
+def _results() -> pd.DataFrame:
+    instances = 60
     rng = np.random.default_rng(1)
     base = rng.lognormal(0, 1, instances)
     frames = []
@@ -61,7 +95,7 @@ def table(path: str = "runs.csv", instances: int = 60) -> None:
                 }
             )
         )
-    pd.concat(frames).to_csv(path, index=False)
+    return pd.concat(frames)
 
 
 def compare() -> None:

@@ -7,8 +7,8 @@
 | `python` | runs, in one namespace per page |
 | any, with `title="file"` | written to that file |
 
-`<!-- setup … -->` (shell) and `<!-- setup python … -->` hold what readers do not see. A block
-after `<!-- not executed: why -->` is left out.
+`<!-- setup: NAME -->` calls that function of `page_setups`, for files that readers have. A block after
+`<!-- not executed: why -->` is left out.
 """
 
 import os
@@ -32,7 +32,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
     r"(?P<skip><!-- not executed:[^>]*-->\s*\n)?"
     r"(?:^```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n(?P<body>.*?)^```$"
-    r"|^<!-- setup(?P<python> python)?\n(?P<setup>.*?)^-->$)",
+    r"|^<!-- setup: (?P<setup>\w+) -->$)",
     re.DOTALL | re.MULTILINE,
 )
 SLOW = {"tutorial.md", "clusters.md"}
@@ -66,14 +66,14 @@ def run_page(page: Path, folder: Path) -> None:
     for block in BLOCK.finditer(page.read_text()):
         if block["skip"]:
             continue
-        if block["setup"] and block["python"]:
-            exec(block["setup"], {"page_setups": page_setups})  # noqa: S102
+        if block["setup"]:
+            getattr(page_setups, block["setup"])()
         elif block["title"]:
             (folder / block["title"]).write_text(block["body"])
         elif block["kind"] == "python":
             exec(compile(block["body"], str(page), "exec"), space)  # noqa: S102
-        elif block["kind"] in ("sh", None):
-            for line in (block["body"] or block["setup"]).splitlines():
+        elif block["kind"] == "sh":
+            for line in block["body"].splitlines():
                 run_line(line, folder)
         elif block["kind"] == "console":
             lines = [line for line in block["body"].splitlines() if line.startswith("$ ")]
