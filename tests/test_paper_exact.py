@@ -11,7 +11,7 @@ from truecost.matrix import CostMatrix
 from truecost.paper.exact import (
     ESTIMATORS,
     Estimator,
-    complete_costs,
+    complete,
     estimator_table,
     grid,
     mean_squared_error,
@@ -153,13 +153,13 @@ def test_incomplete_matrices_keep_what_every_cell_has() -> None:
     """
     costs = random_costs(6, 2, 3, 3)
     costs[0, 1, 0] = costs[1, 2, 2] = np.nan
-    kept = complete_costs(matrix_of(costs))
+    kept = complete(matrix_of(costs)).costs
     assert kept.shape == (2, 3, 2)
     assert kept[0, 1].tolist() == costs[0, 1, 1:].tolist()
     assert kept[0, 0].tolist() == costs[0, 0, :2].tolist()
     costs[1, 2] = np.nan
     with pytest.raises(InputError, match="'1' has no run on instance '2'"):
-        complete_costs(matrix_of(costs))
+        complete(matrix_of(costs))
 
 
 @pytest.mark.parametrize(

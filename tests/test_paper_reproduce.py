@@ -86,6 +86,21 @@ def test_few_and_many_runs(runs: int, tmp_path: Path) -> None:
     assert len(result.claims) == len(SAYS)
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_runs_that_only_some_cells_have(tmp_path: Path) -> None:
+    """The report would count runs that no experiment used, or bounds come from other runs than the
+    errors beside them.
+    """
+    costs = np.minimum(random_costs(2, 4, 8, 3), 30)
+    costs[1, 2, 1] = np.nan
+    gaps = reproduced(matrix_of(costs, high=30.0), tmp_path / "gaps")
+    assert "8 instances × 2 runs" in gaps.report.read_text()
+    assert "first 2 count" in gaps.report.read_text()
+    costs[1, 2, 1:] = [costs[1, 2, 2], np.nan]
+    whole = reproduced(matrix_of(costs[:, :, :2], high=30.0), tmp_path / "whole")
+    pd.testing.assert_frame_equal(gaps.tables["error-k"], whole.tables["error-k"])
+
+
 def test_a_matrix_without_a_range(tmp_path: Path) -> None:
     """Costs without a known range have errors and fits; a bound would be made up."""
     result = reproduced(matrix_of(random_costs(3, 4, 8, 2)), tmp_path)

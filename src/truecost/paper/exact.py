@@ -57,7 +57,7 @@ def mean_squared_error(
     Parameters
     ----------
     matrix
-        As in `complete_costs`.
+        Without gaps, or as `complete` makes it.
     estimator
         "even" (S*), "concentrated" (S†: all runs of one instance after another), "scattered" (S°:
         instances and runs with replacement) or "pairs" (S° as distinct (instance, run) pairs).
@@ -65,7 +65,7 @@ def mean_squared_error(
         K and N, broadcast against each other.
     """
     check_choice("estimator", estimator, ESTIMATORS)
-    costs = complete_costs(matrix)
+    costs = complete(matrix).costs
     stored = costs.shape[2]
     k, n = np.broadcast_arrays(np.asarray(instances, np.int64), np.asarray(runs, np.int64))
     if k.size == 0 or k.min() < 1 or n.min() < 1:
@@ -124,7 +124,7 @@ def grid(matrix: CostMatrix) -> tuple[IntArray, IntArray]:
     k = sizes[sizes <= matrix.shape[1] // 2][:, np.newaxis]
     n = np.ceil(np.arange(1, 17) / 4 * k - 1e-9).astype(np.int64)
     # N/K is the same in every row, so a column is within the stored runs or not.
-    n = n[:, (n <= k * complete_costs(matrix).shape[2]).all(axis=0)]
+    n = n[:, (n <= k * complete(matrix).shape[2]).all(axis=0)]
     return np.broadcast_to(k, n.shape).copy(), n
 
 
@@ -194,9 +194,9 @@ def split_sizes(instances: int, train: int | None = None) -> tuple[int, int]:
     return train, test
 
 
-def complete_costs(matrix: CostMatrix) -> FloatArray:
-    """The costs, (M, P, R), without a gap: where runs are missing, the first R of each cell, as
-    many as every cell has.
+def complete(matrix: CostMatrix) -> CostMatrix:
+    """The matrix without gaps: where runs are missing, the first of each cell, as many as every
+    cell has.
     """
     costs, counts = matrix.exact_costs(), matrix.counts()
     fewest = int(counts.min())
@@ -207,6 +207,12 @@ def complete_costs(matrix: CostMatrix) -> FloatArray:
             f"{matrix.instances[instance]!r}. Select configurations that ran on all instances."
         )
     if fewest == matrix.shape[2]:
-        return costs
+        return matrix
     order = np.argsort(np.isnan(costs), axis=2, kind="stable")[..., :fewest]
-    return np.take_along_axis(costs, order, axis=2)
+    return CostMatrix(
+        np.take_along_axis(costs, order, axis=2),
+        matrix.configurations,
+        matrix.instances,
+        matrix.low,
+        matrix.high,
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecost.errors import InputError, check_choice
+from truecost.errors import InputError, check_choice, counted
 from truecost.importers import import_runs
 from truecost.matrix import CostMatrix, Log
 from truecost.paper import claims, exact, figures, fit, sweeps
@@ -112,7 +112,8 @@ def reproduce(
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is no empty folder. Choose a new one.")
-    tables = _tables(log.runs, wanted, splits, seed, workers, progress)
+    matrix = exact.complete(log.runs)
+    tables = _tables(matrix, wanted, splits, seed, workers, progress)
     compared = [table for name, table in tables.items() if name.startswith("estimators-")]
     swept = {kind: tables[f"error-{kind}"] for kind in FORMULAS if f"error-{kind}" in tables}
     judged = claims.judge(tables.get("exact"), compared, swept)
@@ -122,7 +123,8 @@ def reproduce(
         table.to_csv(folder / "data" / f"{name}.csv", index=False)
     drawn = _draw(compared, swept, folder / "figures", log.cost_unit or "cost")
     report = folder / "report.md"
-    report.write_text(_report(_head(log, splits, seed), swept, judged, drawn), encoding="utf-8")
+    head = _head(log, matrix, splits, seed)
+    report.write_text(_report(head, swept, judged, drawn), encoding="utf-8")
     return Reproduction(claims=judged, tables=tables, report=report)
 
 
@@ -188,10 +190,11 @@ def _draw(
     return drawn
 
 
-def _head(log: Log, splits: int, seed: int) -> str:
+def _head(log: Log, matrix: CostMatrix, splits: int, seed: int) -> str:
     """The title of the report, and what it is about."""
-    matrix = log.runs
     configurations, instances, runs = matrix.shape
+    most = log.runs.shape[2]
+    gaps = f" Some cells have {most} runs: their first {runs} count." if most > runs else ""
     share = variance_components(matrix).within_share
     shares = share[~np.isnan(share)]
     within = (
@@ -201,9 +204,9 @@ def _head(log: Log, splits: int, seed: int) -> str:
     )
     return (
         f"# The paper's experiments on {Path(log.path or 'a matrix').name}\n\n"
-        f"{configurations} configurations × {instances} instances × {runs} runs, costs in "
-        f"[{matrix.low:g}, {matrix.high:g}] ({log.cost_unit or 'cost'}). {splits} splits, seed "
-        f"{seed}, truecost {metadata.version('truecost')}.{within}"
+        f"{configurations} configurations × {instances} instances × {counted(runs, 'run')}, "
+        f"costs in [{matrix.low:g}, {matrix.high:g}] ({log.cost_unit or 'cost'}). {splits} splits, "
+        f"seed {seed}, truecost {metadata.version('truecost')}.{gaps}{within}"
     )
 
 
@@ -230,8 +233,8 @@ def _fits(swept: "Sweeps") -> str:
     for error in figures.ERRORS:
         for kind, table in swept.items():
             curve = fit.curve(table[kind], table[error], kind)
-            numbers = [f"{curve.a:.4g}", f"{curve.b:.4g}", f"{curve.r_squared:.4f}"]
-            rows.append([error, FORMULAS[kind], *numbers])
+            quality = "–" if np.isnan(curve.r_squared) else f"{curve.r_squared:.4f}"
+            rows.append([error, FORMULAS[kind], f"{curve.a:.4g}", f"{curve.b:.4g}", quality])
     return _table(["error", "curve", "a", "b", "R²"], rows)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from truecost.arrays import IntArray
 from truecost.errors import InputError, check_choice
 from truecost.matrix import CostMatrix
-from truecost.paper.exact import Estimator, complete_costs, split_sizes, subset_weights
+from truecost.paper.exact import Estimator, complete, split_sizes, subset_weights
 from truecost.paper.fit import FORMULAS, Kind
 from truecost.running.machine import cores
 from truecost.stats import bounds
@@ -63,7 +63,7 @@ def sweep(
     Parameters
     ----------
     matrix
-        As in `exact.complete_costs`.
+        Without gaps, or as `exact.complete` makes it.
     kind
         "m": 1 … M configurations, all runs, expectations over all m-subsets. "n": 1 … R·K runs,
         each N a prefix of one even schedule (S*) of every configuration. "k": 1 … K instances, a
@@ -169,7 +169,7 @@ class Costs:
     @classmethod
     def of(cls, matrix: CostMatrix, train: int | None = None) -> "Costs":
         """The costs of a matrix, and the sizes of its splits."""
-        costs = complete_costs(matrix)
+        costs = complete(matrix).costs
         lowest = float(costs.min())
         train, test = split_sizes(matrix.shape[1], train)
         runs = (costs - lowest).astype(np.float32)
@@ -273,7 +273,7 @@ def _with_bounds(matrix: CostMatrix, table: "pd.DataFrame") -> "pd.DataFrame":
             form=form,
         ).epsilon
 
-    components = variance_components(matrix)
+    components = variance_components(complete(matrix))
     return table.assign(bound=epsilon("bennett"), printed=epsilon("printed"))
 
 
