@@ -96,9 +96,11 @@ def test_long_names_are_cut(name: str, room: int) -> None:
     assert len(numbers.short(name, room)) <= room
 
 
-@pytest.mark.parametrize("name", ["feedback", "default"])
+@pytest.mark.parametrize("name", ["feedback", "default", "1700000001"])
 def test_hashes_are_shortened(name: str) -> None:
-    """A configuration called by a hash would fill the line; a name of words would be cut."""
+    """A configuration called by a hash would fill the line; a word or a number would be cut, so that
+    1700000001 and 1700000002 look the same.
+    """
     assert numbers.label("2cb96f70a0") == "2cb96f70"
     assert numbers.label(name) == name
 

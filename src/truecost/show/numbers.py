@@ -145,8 +145,11 @@ def short_names(names: Sequence[str], room: int) -> list[str]:
 
 
 def is_hash(name: str) -> bool:
-    """Whether a name says nothing to people: a long string of hexadecimal digits."""
-    return len(name) >= 8 and all(c in "0123456789abcdef" for c in name.lower())
+    """Whether a name says nothing to people: a long string of hexadecimal digits; a number may
+    differ from others in its last digit.
+    """
+    digits = len(name) >= 8 and all(c in "0123456789abcdef" for c in name.lower())
+    return digits and not name.isdecimal()
 
 
 def label(name: str) -> str:
