@@ -182,6 +182,8 @@ FEATURES = {
     "graph density": ["0.5", "0.25", "0.75", "0.1", "0.2"],
     # Whole numbers where costs are fractions, whatever the name.
     "k": ["3", "4", "5", "6", "7"],
+    # The best of each row.
+    "vb": ["0.1", "0.35", "0.6", "0.85", "1.1"],
 }
 
 

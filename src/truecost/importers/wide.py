@@ -50,16 +50,18 @@ PROPERTIES = frozenset({
     "vars", "nvars", "variables", "clauses", "nclauses", "literals", "constraints", "nodes",
     "vertices", "edges", "cities", "items", "jobs", "machines", "size", "dim", "dimension",
     "length", "degree", "density", "ratio", "difficulty", "year", "optimum", "optimal", "bks",
-    "lb", "ub", "gap", "speedup", "diff", "difference", "memory", "mem", "weight", "weights",
+    "lb", "ub", "gap", "speedup", "diff", "difference", "memory", "mem", "weight", "weights", "id",
+    "idx", "index", "rank",
 })  # fmt: skip
-# So many different numbers are not whole by chance where those of other columns are fractions.
-WHOLE = 5
+# By chance, so many different numbers are neither whole where others are fractions, nor each the
+# best of its row.
+MANY = 5
 FILE = re.compile(r"/|\.\w{2,4}$")
 # Numbers of the rows, which spreadsheets and pandas add.
 COUNTER = re.compile(r"(?i)column 1|unnamed: \d+|index|row|#|level_0")
 # Rows and columns that spreadsheets and competitions add to those of instances and configurations.
 SUMMARIES = frozenset({
-    "total", "sum", "mean", "average", "avg", "median", "vbs", "virtual_best",
+    "total", "sum", "mean", "average", "avg", "median", "min", "max", "std", "vbs", "virtual_best",
     "virtual_best_solver",
 })  # fmt: skip
 
@@ -72,9 +74,8 @@ def is_wide(table: Table, reading: Reading) -> bool:
     if "cost" in roles or {"configuration", "instance"} <= set(roles):
         return False
     key = _key(table, reading)
-    return key is not None and len(_cost_columns(table, key, reading)) >= max(
-        2, (len(table) - 1) / 2
-    )
+    costs = [] if key is None else _cost_columns(table, key, reading)
+    return len(costs) >= max(2, (len(table) - 1) / 2)
 
 
 def read(table: Table, reading: Reading) -> Log:
@@ -134,16 +135,22 @@ def _numbers(column: Column, name: str) -> FloatArray:
 
 
 def _check_configurations(values: Mapping[str, FloatArray]) -> None:
-    """Refuse columns of numbers that may say something of an instance: one could win."""
-    fractions = {name: cells[np.isfinite(cells)] % 1 != 0 for name, cells in values.items()}
-    fractional = any(2 * cells.sum() > cells.size for cells in fractions.values())
-    doubtful = [
-        name
-        for name, cells in values.items()
-        if COUNT.fullmatch(plain_name(name))
-        or plain_name(name).rpartition("_")[2] in PROPERTIES
-        or (fractional and not fractions[name].any() and np.unique(cells).size >= WHOLE)
-    ]
+    """Refuse columns of numbers that may be no costs of a configuration: one could win."""
+    costs = np.array(list(values.values()))
+    solved = ~np.isnan(costs)
+    fractions = solved & (costs % 1 != 0)
+    whole = ~fractions.any(axis=1) & (2 * fractions.sum(axis=1) > solved.sum(axis=1)).any()
+    # On every row the best, and never alone.
+    least = np.fmin.reduce(costs)
+    best = np.where(np.isnan(least), True, costs == least)
+    shared = best.all(axis=1) & (best.sum(axis=0) > 1).all() & (len(costs) > 2)
+    odd = dict(zip(values, (whole | shared).tolist(), strict=True))
+    doubtful = []
+    for name, cells in values.items():
+        plain = plain_name(name)
+        named = COUNT.fullmatch(plain) or plain.rpartition("_")[2] in PROPERTIES
+        if named or (odd[name] and np.unique(cells).size >= MANY):
+            doubtful.append(name)
     if doubtful:
         raise InputError(
             f"Not every column looks like a configuration: {listed(doubtful)}. Leave out what is "
