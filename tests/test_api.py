@@ -79,6 +79,16 @@ def test_compare_takes_frames() -> None:
     assert "NEW" in worse.summary()
 
 
+def test_compare_takes_families_as_units() -> None:
+    """Its own advice for instances that are alike, --sampled family, would be refused."""
+    families = {name: name[-1] for name in TABLE.instance}
+    old, new = (TABLE[TABLE.configuration == name] for name in "ab")
+    compared = tc.compare(old, new, low=0, high=3, families=families, sampled="family")
+    same = compared.assessment.same
+    assert same is not None
+    assert same.unit == "family"
+
+
 def test_a_comparison_says_what_it_assumes() -> None:
     """The best of a list would be proven better than its default by the runs that chose it."""
     picked = tc.compare("kissat:default", "kissat:0fa88eb8a1")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truecost.errors import InputError, check_share, did_you_mean
 from truecost.judge.assessment import Assessment
 from truecost.judge.question import Basis, Question
-from truecost.matrix.log import Log
+from truecost.matrix.log import Log, Sampled
 from truecost.matrix.reading import Reading
 
 if TYPE_CHECKING:
     from truecost.campaigns.results import Validated
-    from truecost.planning import Plan
+    from truecost.planning import Forecast
 
 PathLike = str | os.PathLike[str]
 Record = TypeVar("Record", Reading, Question)
@@ -164,6 +164,7 @@ def compare(
     *,
     margin: str | None = None,
     common: bool = False,
+    sampled: Sampled | None = None,
     delta: float = 0.05,
     reading: Reading | None = None,
     **options: Any,
@@ -179,6 +180,8 @@ def compare(
         `"5%"`: the question is whether NEW is at most 5 % worse.
     common
         Compare the instances that both have; otherwise missing ones are an error.
+    sampled
+        The independent units: "instance", "family" or "seed".
     delta
         The error probability; shared between mean cost and runs won where there is no margin.
     reading, options
@@ -199,7 +202,9 @@ def compare(
     # Mean cost and runs won share δ where either of them can make NEW fail.
     share = delta if margin is not None else delta / 2
     basis: Basis | None = None if log.adaptive else "fixed before"
-    question = Question(configuration=log.incumbent, basis=basis, margin=margin, delta=share)
+    question = Question(
+        configuration=log.incumbent, basis=basis, margin=margin, sampled=sampled, delta=share
+    )
     return Comparison(assessment=assess(log, question))
 
 
@@ -226,7 +231,7 @@ def plan(
     reading: Reading | None = None,
     question: Question | None = None,
     **options: Any,
-) -> "Plan":
+) -> "Forecast":
     """How many instances and runs are needed.
 
     Parameters

@@ -6,6 +6,7 @@ import typer
 
 from truecost.cli.options import All, Json, with_records
 from truecost.cli.printing import print_result, verdict_text
+from truecost.judge.question import Question
 from truecost.matrix.reading import Reading
 
 
@@ -16,18 +17,10 @@ def command(
         str, typer.Argument(metavar="NEW", help="Of the new one; FILE:NAME picks a configuration.")
     ],
     reading: Annotated[Reading, ("default", "test")],
-    margin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE", help="Exit code 0 only if NEW is at most this much worse: 5%."
-        ),
-    ] = None,
+    question: Annotated[Question, ("configuration", "basis", "candidates", "primary", "seed")],
     common: Annotated[
         bool, typer.Option("--common", help="Compare the instances that both have.")
     ] = False,
-    delta: Annotated[
-        float, typer.Option(metavar="X", help="Error probability; 0.05 is 95 % confidence.")
-    ] = 0.05,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")
     ] = False,
@@ -42,7 +35,15 @@ def command(
     from truecost import api
     from truecost.show.verdict import markdown_block
 
-    comparison = api.compare(old, new, reading=reading, margin=margin, common=common, delta=delta)
+    comparison = api.compare(
+        old,
+        new,
+        margin=question.margin,
+        common=common,
+        sampled=question.sampled,
+        delta=question.delta,
+        reading=reading,
+    )
     assessment, names = comparison.assessment, ("NEW", "OLD")
     if markdown:
         text = markdown_block(assessment, names)
