@@ -65,7 +65,7 @@ def test_the_guard() -> None:
         assert (answer.reason == "") == expected
         assert math.isnan(answer.lower) != expected
         assert answer.direction == (-1 if expected else 0)
-    assert "too few" in probably(x[: FEWEST - 1], discordant=None).reason
+    assert "24 units" in probably(x[: FEWEST - 1], discordant=None).reason
     assert not probably(x[:FEWEST], discordant=None).reason
     assert probably([], discordant=None).direction == 0
 

@@ -315,7 +315,7 @@ def test_best_set_of_few() -> None:
         (lambda: upper([math.nan]), "between 0 and 1"),
         (lambda: lower([0.5], 0.0), "delta is 0"),
         (lambda: lower([0.5], rng=-1), "`rng` is -1"),
-        (lambda: Watch(0.05, planned=0), "planned units is 0"),
+        (lambda: Watch(0.05, planned=0), "planned is 0"),
         (lambda: Watch(0.05, planned=1).add(-0.1), "must lie between 0 and 1"),
         (lambda: best_set([0.1, 0.2]), r"\(m, n\)"),
         (lambda: best_set([[2.0]]), "between 0 and 1"),

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from truecost.errors import InputError, check_choice, check_share
+from truecost.errors import InputError, check_choice, check_count, check_share
 from truecost.matrix.log import Sampled
 from truecost.matrix.reading import option, options_that_differ
 
@@ -48,7 +48,7 @@ class Question:
     candidates: int | None = option("Length of the list, discarded ones included.", "N")
     primary: Primary = option("What decides: mean (cost) or wins.", "WHAT", default="mean")
     sampled: Sampled | None = option("Independent units: instance, family or seed.", "UNIT")
-    margin: str | None = option("How much worse than the default is acceptable: 5%.", "SHARE")
+    margin: str | None = option("How much worse is acceptable: 5%.", "SHARE")
     delta: float = option("Probability that a limit is wrong.", "X", default=0.05)
     seed: int = option("Seed of all random numbers.", "N", default=0)
 
@@ -63,12 +63,11 @@ class Question:
         if self.margin is not None:
             parse_margin(self.margin)
         check_share(self.delta)
-        if self.candidates is not None and self.candidates < 1:
-            raise InputError(f"candidates is {self.candidates}. Give the length of the list.")
-        if self.candidates is not None and self.basis not in (None, "list"):
-            raise InputError("candidates is for a list. Leave it out, or give the basis 'list'.")
-        if self.seed < 0:
-            raise InputError(f"The seed is {self.seed}. Give 0 or more.")
+        if self.candidates is not None:
+            check_count("candidates", self.candidates)
+            if self.basis not in (None, "list"):
+                raise InputError("candidates is for a list. Leave it out, or give the basis list.")
+        check_count("seed", self.seed, 0)
 
     @property
     def margin_share(self) -> float | None:

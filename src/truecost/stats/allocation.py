@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truecost.arrays import IntArray
-from truecost.errors import InputError
+from truecost.errors import InputError, check_count
 from truecost.stats.random import Rng, generator
 
 
@@ -67,8 +67,7 @@ def even(runs: int, instances: int, rng: Rng = None) -> IntArray:
     >>> sorted(tc.allocation.even(7, 3, rng=1).tolist())
     [2, 2, 3]
     """
-    _check_positive(runs=runs, instances=instances)
-    share, odd = divmod(runs, instances)
+    share, odd = divmod(check_count("runs", runs), check_count("instances", instances))
     counts = np.full(instances, share)
     counts[:odd] += 1
     if rng is not None:
@@ -85,8 +84,7 @@ def concentrated(runs: int, per_instance: int) -> IntArray:
     >>> tc.allocation.concentrated(7, 3).tolist()
     [3, 3, 1]
     """
-    _check_positive(runs=runs, per_instance=per_instance)
-    full, odd = divmod(runs, per_instance)
+    full, odd = divmod(check_count("runs", runs), check_count("per_instance", per_instance))
     return np.array([per_instance] * full + [odd] * (odd > 0))
 
 
@@ -99,7 +97,7 @@ def scattered(runs: int, instances: int, rng: Rng = None) -> IntArray:
     >>> int(tc.allocation.scattered(7, 3, rng=1).sum())
     7
     """
-    _check_positive(runs=runs, instances=instances)
+    runs, instances = check_count("runs", runs), check_count("instances", instances)
     return np.bincount(generator(rng).integers(instances, size=runs), minlength=instances)
 
 
@@ -108,13 +106,8 @@ def even_sizes(runs: ArrayLike, instances: ArrayLike) -> Sizes:
     n, k = np.broadcast_arrays(np.asarray(runs), np.asarray(instances))
     if n.dtype.kind not in "iu" or k.dtype.kind not in "iu":
         raise InputError("Runs and instances are whole numbers.")
-    _check_positive(runs=n.min(initial=1), instances=k.min(initial=1))
+    check_count("runs", int(n.min(initial=1)))
+    check_count("instances", int(k.min(initial=1)))
     share, odd = np.divmod(n, k)
     squares = share.astype(float) ** 2 * k + odd * (2.0 * share + 1)
     return Sizes(n.copy(), share + (odd > 0), squares)
-
-
-def _check_positive(**numbers: int) -> None:
-    for name, number in numbers.items():
-        if number < 1:
-            raise InputError(f"{name} is {number}. Give at least 1.")

@@ -41,7 +41,6 @@ class Approximate:
         Why there is no interval, as a sentence; empty where there is one.
     """
 
-    observed: float
     lower: float = math.nan
     upper: float = math.nan
     reason: str = ""
@@ -96,23 +95,22 @@ def probably(
         What the reason calls a unit.
     """
     values = np.asarray(differences, dtype=np.float64)
-    n, reason = values.size, ""
+    n, units, reason = values.size, counted(values.size, unit), ""
     if n < FEWEST:
-        reason = f"{counted(n, unit)} are too few, it takes {FEWEST}."
+        reason = f"No approximate interval from {units}: it takes {FEWEST}."
     elif discordant is not None and not GUARD <= discordant <= n - GUARD:
         amount = "few" if discordant < GUARD else "many"
         reason = (
-            f"the two failed differently on {discordant} of {counted(n, unit)}, too {amount} to "
-            "estimate the effect of failures."
+            f"No approximate interval: the two failed differently on {discordant} of {units}, too "
+            f"{amount} to estimate the effect of failures."
         )
     if reason:
-        observed = float(values.mean()) if n else math.nan
-        return Approximate(observed=observed, reason=f"No approximate interval: {reason}")
+        return Approximate(reason=reason)
     lower, upper = t_interval(values, delta)
     if discordant is None:
         low, high = hall_interval(values, delta)
         lower, upper = min(lower, low), max(upper, high)
-    return Approximate(observed=float(values.mean()), lower=lower, upper=upper)
+    return Approximate(lower=lower, upper=upper)
 
 
 def _moments(x: ArrayLike, delta: float) -> tuple[float, float, float, FloatArray]:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
-from truecost.errors import InputError, check_share
+from truecost.errors import InputError, check_count, check_share
 from truecost.stats.random import Rng, generator
 
 # Cells per root of the number of units: of one look, where the limit is sought inside a cell too,
@@ -314,8 +314,7 @@ class Watch:
         decide: float | None = None,
     ) -> None:
         check_share(delta)
-        if planned < 1:
-            raise InputError(f"The number of planned units is {planned}. Plan at least 1.")
+        check_count("planned", planned)
         sides = (decide, None if decide is None else 1 - decide)
         self._sides = [_WatchedSide(delta, planned, balanced, side) for side in sides]
 
