@@ -97,7 +97,10 @@ def test_tuned_logs_are_refused() -> None:
     assert refusal(tuned).reason.startswith("SMAC3 tuned")
     assert "validate" in refusal(tuned).way_out
     # No scenario is written from a study.
-    assert "compare" in refusal(tuned.replace(tool="Optuna")).way_out
+    assert "--test" in refusal(tuned.replace(tool="Optuna")).way_out
+    # Test runs under other names would be passed over in silence.
+    others = matrix(prefix="new").replace(configurations=("x", "y", "z"))
+    assert "no configuration c1" in refusal(tuned.replace(test=others)).way_out
     for basis in ("list", "fixed before"):
         refusal(tuned, basis=basis)
 

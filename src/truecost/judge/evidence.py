@@ -42,10 +42,10 @@ PLANNED_LOOK, OTHER_LOOKS = 0.9, 0.1
 # How people call the folds of a cross-validation.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 VALIDATE: Final = "Run the winner and the default on new instances with `truecost validate`."
-# validate needs a scenario, which nothing writes from a study; tables need none.
-COMPARE: Final = (
-    "Run the winner and the default on new instances, write both as tables, and compare them "
-    "with `truecost compare`."
+# validate needs a scenario, which nothing writes from a study; a table needs none.
+TABLE: Final = (
+    "Run the winner and the default on new instances, write these runs as a table, and add it "
+    "with --test FILE."
 )
 
 
@@ -207,9 +207,11 @@ def _check_origin(
                 f"{tool} chose this configuration by these runs.",
                 "Run the winner and the default again with new seeds.",
             )
+        way_out = TABLE if tool == "Optuna" else VALIDATE
+        if log.test is not None and winner not in log.test.configurations:
+            way_out = f"The test runs have no configuration {winner}. Name it as the log does."
         raise _UnusableError(
-            f"{tool} tuned on these instances, so these runs cannot test its winner.",
-            COMPARE if tool == "Optuna" else VALIDATE,
+            f"{tool} tuned on these instances, so these runs cannot test its winner.", way_out
         )
     if plan is not None and plan.candidates and winner not in (*plan.candidates, log.default):
         raise _UnusableError(
