@@ -14,7 +14,8 @@ from truecost.matrix.reading import Reading
 def command(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Runs of the old version.")],
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="Of the new one; FILE:NAME picks a configuration.")
+        str,
+        typer.Argument(metavar="NEW", help="Runs of the new one. FILE:NAME picks a configuration."),
     ],
     reading: Annotated[Reading, ("default", "test")],
     question: Annotated[Question, ("configuration", "basis", "candidates", "primary", "seed")],

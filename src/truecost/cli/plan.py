@@ -16,17 +16,20 @@ def command(
     reading: Reading,
     question: Annotated[Question, ("basis", "candidates")],
     error: Annotated[
-        float | None, typer.Option(metavar="X", help="What gives this standard error of the mean.")
+        float | None, typer.Option(metavar="X", help="Runs and instances for this standard error.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(metavar="RUNS", help="The best use of this many runs.")
+        int | None,
+        typer.Option(metavar="RUNS", help="Instances for the best use of this many runs."),
     ] = None,
     instances: Annotated[
         int | None, typer.Option(metavar="N", help="How many instances exist.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """How many new instances prove the difference; how many runs and instances for an error.
+    """Say how many new instances would prove the difference.
+
+    With --error or --budget also how many runs and instances an estimate of the mean cost takes.
 
     The forecast uses only runs that did not choose the winner. After SMAC3 or irace it says how
     many instances prove a true difference of 5, 10 or 20 %.

@@ -23,7 +23,7 @@ def command(
         int, typer.Option(metavar="N", help="Random splits of the instances.", min=2)
     ] = 2500,
     only: Annotated[
-        str | None, typer.Option(metavar="PARTS", help="Out of estimators,m,n,k.")
+        str | None, typer.Option(metavar="PARTS", help="Some of estimators,m,n,k.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the splits.", min=0)] = 0,
     workers: Annotated[

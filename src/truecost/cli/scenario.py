@@ -43,7 +43,7 @@ def export(
         str, typer.Option(metavar="SIZE", help="One that `scenario list` names.")
     ] = "small",
     instances: Annotated[
-        int | None, typer.Option(metavar="N", help="How many; as many as the size has.")
+        int | None, typer.Option(metavar="N", help="How many; those of the size unless given.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed makes other instances.")] = 1,
     target: Annotated[
@@ -74,7 +74,7 @@ def export(
     print_result(data, text, json=json)
 
 
-@app.command("from-log")
+@app.command("from-log", short_help="Write the scenario that a log was made with.")
 @with_records
 def from_log(
     runs: Runs,

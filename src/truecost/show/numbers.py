@@ -22,7 +22,7 @@ def number(value: float, digits: int = 3) -> str:
     size = int(exponent)
     if size >= digits:
         value = float(f"{mantissa}e{size}")
-    plain = -4 < size < 10
+    plain = -5 < size < 10
     text = f"{value:,.{max(0, digits - 1 - size)}f}" if plain else f"{mantissa}e{size}"
     return text.replace("-", "−")
 

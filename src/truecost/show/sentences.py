@@ -84,7 +84,7 @@ MIXED: Final[dict[str, str]] = {
 # The second sentence, on the runs won; "it" is whom the headline begins with.
 WINS: Final[dict[str, str]] = {
     "better": "It won {won} of {runs}, and wins at least {least} of new runs ({level}).",
-    "undecided": "It won {won} of {runs}: no difference proven.",
+    "undecided": "It won {won} of {runs}: no difference in runs won is proven.",
     "worse": "It won {won} of {runs}, and wins at most {most} of new runs ({level}).",
 }
 
