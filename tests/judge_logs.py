@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from truecost.judge import Assessment, Question, Statement, assess
-from truecost.judge.assessment import SameInstances
+from truecost.judge.pairs import SameInstances
 from truecost.matrix import CostMatrix, Log
 
 CUTOFF = 10.0

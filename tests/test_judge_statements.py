@@ -10,7 +10,7 @@ from judge_logs import CUTOFF, codes, fixed, log, same, stated, table, timed
 
 from truecost.errors import InputError
 from truecost.judge import Assessment, Question, Statement, assess
-from truecost.judge.statements import relative_change
+from truecost.judge.pairs import relative_change
 from truecost.matrix import Plan
 
 

@@ -18,8 +18,8 @@ from truecost.judge.assess import as_recorded, winner_of
 from truecost.judge.assessment import plain
 from truecost.judge.costs import Costs, costs_of, known_means, units_of
 from truecost.judge.evidence import Evidence, gather_evidence, unit_of
+from truecost.judge.pairs import pair_of
 from truecost.judge.question import Question
-from truecost.judge.statements import pair_of
 from truecost.matrix import CostMatrix, Log
 from truecost.matrix.instances import named_once
 from truecost.matrix.log import Sampled

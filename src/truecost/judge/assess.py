@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 
 from truecost.errors import InputError, Refusal, counted, did_you_mean
-from truecost.judge.assessment import Assessment, Ranked, SameInstances, Statement, grade_of
+from truecost.judge.assessment import Assessment, Ranked, Statement, grade_of
 from truecost.judge.costs import Costs, costs_of, known_means, units_of
 from truecost.judge.evidence import Evidence, gather_evidence, is_tested
 from truecost.judge.likeness import likeness
+from truecost.judge.pairs import SameInstances, pair_of, same_instances
 from truecost.judge.question import Question
-from truecost.judge.statements import make_statements, pair_of, same_instances
+from truecost.judge.statements import make_statements
 from truecost.matrix import CostMatrix, Log
 from truecost.matrix.instances import named_once
 from truecost.matrix.log import Sampled

@@ -10,9 +10,9 @@ import numpy as np
 
 from truecost.errors import Refusal
 from truecost.judge.evidence import Evidence
+from truecost.judge.pairs import SameInstances
 from truecost.judge.question import Question
 from truecost.matrix import CostMatrix, Log
-from truecost.matrix.log import Sampled
 from truecost.runs import Caveat
 
 if TYPE_CHECKING:
@@ -88,42 +88,6 @@ class Statement:
         if not side:
             return "undecided"
         return "probably better" if side == good else "probably worse"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameInstances:
-    """Winner and default on the same instances: the block that every verdict starts with.
-
-    Attributes
-    ----------
-    winner_cost, default_cost
-        Mean costs, each unit weighed equally; `difference` is winner − default, and `change` its
-        share of the default's cost: −0.15 for 15 % less, None where a per cent means nothing.
-    won, tied, lost
-        How many pairs of runs the winner won, tied and lost.
-    winner_solved, default_solved
-        In how many of these pairs each was solved; None where runs cannot fail.
-    """
-
-    source: Literal["test", "training"]
-    runs: CostMatrix  # of the two, the winner first
-    unit: Sampled
-    units: int
-    instances: int
-    winner_cost: float
-    default_cost: float
-    difference: float
-    change: float | None
-    won: int
-    tied: int
-    lost: int
-    winner_solved: int | None = None
-    default_solved: int | None = None
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of runs there are."""
-        return self.won + self.tied + self.lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,115 +2,23 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from truecost.arrays import FloatArray
 from truecost.errors import counted
-from truecost.judge.assessment import Ladder, SameInstances, Statement
-from truecost.judge.costs import common_runs, known_means, units_of
-from truecost.judge.evidence import Evidence, count_units
+from truecost.judge.assessment import Ladder, Statement
+from truecost.judge.costs import known_means, units_of
+from truecost.judge.evidence import Evidence
+from truecost.judge.pairs import Pair, pair_of, runs_of, scale_of
 from truecost.judge.question import Question
-from truecost.matrix import CostMatrix
-from truecost.matrix.log import Sampled
 from truecost.stats import approximate, quantities
 from truecost.stats.ladder import PenaltyRanges, has_ladder, penalty_ranges
-from truecost.stats.quantities import Limits, Numbers, Runs, Scale, limits
+from truecost.stats.quantities import Limits, Numbers, limits
 
 # Times below this part of the cutoff are not told apart in a median speed-up.
 SHORTEST: Final = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pair:
-    """Winner (`ours`) and default (`theirs`) on the units that both have."""
-
-    runs: CostMatrix  # of the two, the winner first
-    ours: Runs
-    theirs: Runs
-    scale: Scale
-    sampled: Sampled
-
-    @property
-    def families(self) -> tuple[str, ...] | None:
-        """The family of each instance, where families are the units."""
-        return self.runs.families if self.sampled == "family" else None
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the range of costs is known."""
-        return math.isfinite(self.runs.width)
-
-    def unit_costs(self) -> FloatArray:
-        """The mean cost of each unit, of winner and default."""
-        return units_of(known_means(np.stack([self.ours.costs, self.theirs.costs])), self.families)
-
-
-def pair_of(runs: CostMatrix, winner: str, default: str, sampled: Sampled) -> Pair | None:
-    """The runs of both on the instances that both have; None without any."""
-    names = [winner, default]
-    if not set(names) <= set(runs.configurations):
-        return None
-    if (common := common_runs(runs, names, sampled)) is None:
-        return None
-    return Pair(
-        runs=common.select(configurations=names),
-        ours=_runs_of(common, winner, sampled),
-        theirs=_runs_of(common, default, sampled),
-        scale=_scale_of(common),
-        sampled=sampled,
-    )
-
-
-def _runs_of(runs: CostMatrix, name: str, sampled: Sampled) -> Runs:
-    """The runs of one configuration: a row for each instance, or for each run of a single one."""
-    place = runs.configurations.index(name)
-    parts = {"costs": runs.charged, "failed": runs.failed, "seeds": runs.seeds}
-    rows = {name: part[place] for name, part in parts.items() if part is not None}
-    return Runs(**{name: row.T if sampled == "seed" else row for name, row in rows.items()})
-
-
-def _scale_of(runs: CostMatrix) -> Scale:
-    return Scale(low=runs.low, high=runs.high, cutoff=runs.cutoff, par=runs.par)
-
-
-def same_instances(pair: Pair, source: Literal["test", "training"]) -> SameInstances:
-    """Winner and default on the same instances, run by run."""
-    costs = pair.unit_costs()
-    cost, rival = costs.mean(axis=1).tolist()
-    sides, paired = (pair.ours, pair.theirs), pair.ours.present & pair.theirs.present
-    # A failed run loses, whatever it cost.
-    mine, theirs = (np.where(side.failed, np.inf, side.costs)[paired] for side in sides)
-    # Where the range is unknown, the costs seen may settle that per cent mean nothing.
-    negative = -math.inf < pair.scale.low < 0 or bool(np.nanmin(pair.runs.costs) < 0)
-    solved: list[int | None] = [None, None]
-    if pair.runs.can_fail:
-        solved = [int((paired & ~side.failed).sum()) for side in sides]
-    return SameInstances(
-        source=source,
-        runs=pair.runs,
-        unit=pair.sampled,
-        units=count_units(pair.runs, pair.sampled),
-        instances=len(pair.runs.instances),
-        winner_cost=cost,
-        default_cost=rival,
-        difference=float(np.subtract(*costs).mean()),
-        change=None if negative else relative_change(cost, rival),
-        won=int((mine < theirs).sum()),
-        tied=int((mine == theirs).sum()),
-        lost=int((mine > theirs).sum()),
-        winner_solved=solved[0],
-        default_solved=solved[1],
-    )
-
-
-def relative_change(new: float, old: float) -> float | None:
-    """(new − old) / old where a per cent means something: both positive and not near 0."""
-    if not (new >= 0 and old > 0 and math.isfinite(new) and math.isfinite(old)):
-        return None
-    change = (new - old) / old
-    return change if change <= 10 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +92,7 @@ def make_statements(
 def _alone(terms: _Terms) -> tuple[Statement, ...]:
     """The mean cost of the winner alone, and its solved share."""
     evidence, runs = terms.evidence, terms.evidence.runs
-    side, scale = _runs_of(runs, terms.configuration, evidence.sampled), _scale_of(runs)
+    side, scale = runs_of(runs, terms.configuration, evidence.sampled), scale_of(runs)
     if math.isfinite(runs.width):
         mean = terms.state(quantities.mean(side, scale), penalty=scale.par)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from truecost.errors import counted
-from truecost.judge.pairs import pairs_of
+from truecost.judge.pairs import instance_costs
 from truecost.show import latex, sections
 from truecost.show.glossary import TERMS
 from truecost.show.next_steps import WHY, next_steps
@@ -110,7 +110,7 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             "",
         )
         # Of a single instance they would show one point and one bar.
-        if (pairs := pairs_of(same)).half and same.instances > 1:
+        if (pairs := instance_costs(same)).half and same.instances > 1:
             add(
                 "scatter",
                 f"One point for each of {same.instances:,} instances: {mean} of the winner against "

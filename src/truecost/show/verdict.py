@@ -38,7 +38,8 @@ from truecost.show.words import (
 )
 
 if TYPE_CHECKING:
-    from truecost.judge.assessment import Assessment, Ladder, SameInstances, Statement
+    from truecost.judge.assessment import Assessment, Ladder, Statement
+    from truecost.judge.pairs import SameInstances
 
 Tone = Literal["good", "open", "bad"]
 BAR = "\\|"  # inside a cell of Markdown

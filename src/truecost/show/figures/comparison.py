@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.judge.pairs import Pairs, pairs_of
+from truecost.judge.pairs import InstanceCosts, instance_costs
 from truecost.show.figures.style import (
     BLUE,
     GREY,
@@ -27,7 +27,8 @@ from truecost.show.words import axis_of, is_time, mean_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from truecost.judge.assessment import Assessment, SameInstances
+    from truecost.judge.assessment import Assessment
+    from truecost.judge.pairs import SameInstances
 
 # How many instances are drawn one by one; the others share a bar.
 MOST_BARS = 9
@@ -43,8 +44,8 @@ def _compared(assessment: "Assessment") -> "SameInstances":
     return assessment.same
 
 
-def _pairs(assessment: "Assessment") -> Pairs:
-    return pairs_of(_compared(assessment))
+def _pairs(assessment: "Assessment") -> InstanceCosts:
+    return instance_costs(_compared(assessment))
 
 
 def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
@@ -170,7 +171,9 @@ def deciding(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     ax = axes_of(ax)
     pairs = _pairs(assessment)
     order = np.argsort(-np.abs(pairs.parts), kind="stable")
-    first, others = order[:MOST_BARS], order[MOST_BARS:]
+    # One more alone needs no bar for others.
+    most = MOST_BARS + (len(order) == MOST_BARS + 1)
+    first, others = order[:most], order[most:]
     one_folder = len({name.rpartition("/")[0] for name in pairs.instances}) == 1
     instances = [name.rpartition("/")[2] if one_folder else name for name in pairs.instances]
     names, values = short_names([instances[place] for place in first], 22), pairs.parts[first]
