@@ -122,6 +122,16 @@ def test_a_launcher_and_capping(beside: Path) -> None:
     assert (made.metric.kind, made.metric.factor, made.metric.cutoff) == ("par", 2, 5)
 
 
+def test_forbidden_combinations(beside: Path) -> None:
+    """A search that goes on would run what irace was forbidden to run."""
+    write(beside.with_name("forbidden.txt"), "# too slow\nalpha > 1\n")
+    scenario = {"targetRunner": "runner", "forbiddenFile": "forbidden.txt"}
+    write(beside, r.irace_log(scenario=scenario))
+    space = Scenario.read(scenario_from_log(beside, load(beside), beside.parent / "new").path).space
+    drawn = [one.values["alpha"] for one in space.configurations(50, seed=1)]
+    assert max(map(float, map(str, drawn))) <= 1
+
+
 def test_a_log_of_smac_is_to_be_filled_in(tmp_path: Path) -> None:
     """The space of a SMAC3 run would be lost, or an unfinished scenario be run."""
     source = DATA / "smac" / "instances"

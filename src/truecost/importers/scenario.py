@@ -78,6 +78,9 @@ def _irace(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
     start = (start if start.is_dir() else path.parent).resolve()
     file_name = text(scenario, "parameterFile") or "parameters.txt"
     parameters = text_of(_existing(file_name, "parameter file", start, path))
+    if forbidden := text(scenario, "forbiddenFile"):
+        lines = text_of(_existing(forbidden, "file of forbidden combinations", start, path))
+        parameters = f"{parameters.rstrip()}\n\n[forbidden]\n{lines}"
     # irace starts its target in its own folder.
     command = ["env", "-C", str(start), *_program(scenario, start, path)]
     # Braces of a scenario are places to fill in; those of a path are not.
