@@ -17,6 +17,7 @@ from truecost.journal.journal import Journal
 from truecost.judge.assess import assess
 from truecost.judge.question import Question
 from truecost.matrix.log import Log, Plan
+from truecost.running.scenario import Scenario
 
 SIZE: dict[str, Any] = {"configurations": 3, "instances": 4, "runs": 2}
 
@@ -127,6 +128,15 @@ def test_the_list_is_fixed_when_the_journal_begins(run: Gatherings) -> None:
     for name, refused in ((later, True), (first[1], False)):
         evidence = assess(log, Question(configuration=name)).evidence
         assert isinstance(evidence, Refusal) == refused
+
+
+def test_a_small_space_is_gathered_whole(run: Gatherings) -> None:
+    """The first command that a user types would be refused, and a smaller design seem overdone."""
+    (run.folder / "space.pcs").write_text("x {0,1} [0]\ny {0,1} [0]\n")
+    run.scenario = Scenario.read(run.scenario.path)
+    assert run(configurations=None, runs=1).configurations == 4
+    smaller = run(configurations=None, runs=1, instances=2)
+    assert (smaller.runs, smaller.planned) == (8, 8)
 
 
 def test_given_configurations(run: Gatherings) -> None:

@@ -321,6 +321,14 @@ def test_late_answers_are_failures(tmp_path: Path) -> None:
     assert fresh_runs(result).failed.any()
 
 
+def test_without_a_log_nobody_knows_the_training_instances(run: Validations) -> None:
+    """A configuration that was tuned on these instances would be proven better without a word."""
+    for source, warned in ((None, True), ([log(run.scenario)] * 2, False)):
+        options: dict[str, Any] = {"configuration": WINNER} if warned else {}
+        result = run(source, f"{warned}.db", new=5, **options)
+        assert ("no-log" in {one.code for one in result.assessment.caveats}) == warned
+
+
 def test_logs_with_different_defaults_are_refused(run: Validations) -> None:
     """Winners would be compared with a default that is not theirs."""
     other = {"1": {"x": "3", "y": "3"}, "7": WINNER}

@@ -68,6 +68,9 @@ def test_an_unproven_winner_is_not_praised(grade: str) -> None:
     kept = summaries.search_summary(configured(records.proven(grade), recommended=DEFAULT))
     assert "Keep the default" in kept
     assert "--restarts=5" in kept
+    nothing = configured(records.proven(grade), recommended=DEFAULT, incumbent=DEFAULT)
+    assert "noise" in kept
+    assert "noise" not in summaries.search_summary(nothing)
 
 
 @pytest.mark.parametrize("why", ["decided", "forecast", "budget", "instances"])

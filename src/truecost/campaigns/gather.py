@@ -68,7 +68,8 @@ def gather(
         last = plans[-1] if plans else {}
         runs = last.get("runs", RUNS) if runs is None else runs
         if configurations is None and not last.get("given"):
-            configurations = len(last["configurations"]) if last else CONFIGURATIONS
+            most = min(CONFIGURATIONS, scenario.space.size())
+            configurations = len(last["configurations"]) if last else int(most)
         runs = check_count("runs", runs)
         listed = _configurations(scenario, configurations)
         if not listed:
@@ -111,7 +112,7 @@ def gather(
         return Gathered(
             scenario=scenario.name,
             journal=book.path,
-            runs=campaign.tally.runs,
+            runs=size,
             planned=size,
             cpu=campaign.tally.cpu,
             configurations=len(listed),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecost.errors import InputError
+from truecost.judge.evidence import NOT_TUNED
 from truecost.matrix.files import read_log, write_log
 from truecost.matrix.log import Log, Plan, Step
 from truecost.runs import Caveat, Status
@@ -115,8 +116,11 @@ def _validated(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     test = journal.matrix(instances=plan.order, metric=metric, table=table)
     test = test.replace(configurations=[names[name] for name in test.configurations])
     plan = replace(plan, candidates=tuple(names[name] for name in plan.candidates))
-    # Without a log nothing was trained on: the only runs are those of the test.
+    # Without one log the only runs are those of the test.
     log = stored_log(journal) or Log(runs=test, tool="truecost validate")
+    if not begun["used"]:
+        caveat = Caveat("no-log", "No log names training instances. " + NOT_TUNED)
+        log = replace(log, caveats=(*log.caveats, caveat))
     parameters = {names[name]: values for name, values in journal.configurations().items()}
     return replace(
         log,

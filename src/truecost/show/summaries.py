@@ -126,7 +126,10 @@ def search_summary(configured: "Configured") -> str:
         lines.append(f"Test: {tested}")
     chosen = configured.recommended
     side = "default" if chosen == configured.default else "winner"
-    lines.append(USE[side, configured.assessment.grade == "better"])
+    if configured.incumbent == configured.default:
+        lines.append("Keep the default; the search found nothing better:")
+    else:
+        lines.append(USE[side, configured.assessment.grade == "better"])
     return "\n".join([*lines, f"  {arguments(chosen.values)}"])
 
 
