@@ -15,8 +15,8 @@ import numpy as np
 
 from truecost.arrays import BoolArray, FloatArray, IntArray
 from truecost.matrix import CostMatrix
-from truecost.matrix.log import Sampled
-from truecost.stats.selection import difficulty, family_means
+from truecost.stats.grouping import family_means
+from truecost.stats.selection import difficulty
 
 # Configurations are ranked that were run on at least this share of the instances that the most
 # used one was run on.
@@ -73,24 +73,6 @@ def known_means(values: FloatArray) -> FloatArray:
 def units_of(means: FloatArray, families: Sequence[str] | None = None) -> FloatArray:
     """Instance means (M, P) as unit means: of each family, in the order of first appearance."""
     return means if families is None else family_means(means, families)
-
-
-def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> CostMatrix | None:
-    """The instances (of a single one the runs) that all these configurations have; None without
-    any.
-    """
-    present = has_runs(matrix, names)
-    if sampled == "seed":
-        runs = np.asarray(present[:, 0].all(axis=0))
-        return matrix.select(runs=runs) if runs.any() else None
-    common = np.asarray(present.any(axis=2).all(axis=0))
-    kept = [name for name, keep in zip(matrix.instances, common, strict=True) if keep]
-    return matrix.select(instances=kept) if kept else None
-
-
-def has_runs(matrix: CostMatrix, names: Sequence[str]) -> BoolArray:
-    """Which runs these configurations have, (configurations, P, R); some may have none at all."""
-    return ~np.isnan(matrix.costs[[matrix.configurations.index(name) for name in names]])
 
 
 def _comparable(matrix: CostMatrix, ran: BoolArray) -> BoolArray:

@@ -22,8 +22,8 @@ from typing import Final
 
 import numpy as np
 
+from truecost.arrays import BoolArray
 from truecost.errors import InputError, Refusal, counted
-from truecost.judge.costs import common_runs, has_runs
 from truecost.judge.question import Basis, Question
 from truecost.matrix import CostMatrix, Log, Plan
 from truecost.matrix.instances import unknown_to
@@ -306,6 +306,24 @@ def _looks(plan: Plan | None, at_the_end: bool) -> tuple[bool, float]:
     if plan.watched:
         return True, plan.share
     return not at_the_end, plan.share * (PLANNED_LOOK if at_the_end else OTHER_LOOKS)
+
+
+def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> CostMatrix | None:
+    """The instances (of a single one the runs) that all these configurations have; None without
+    any.
+    """
+    present = has_runs(matrix, names)
+    if sampled == "seed":
+        runs = np.asarray(present[:, 0].all(axis=0))
+        return matrix.select(runs=runs) if runs.any() else None
+    common = np.asarray(present.any(axis=2).all(axis=0))
+    kept = [name for name, keep in zip(matrix.instances, common, strict=True) if keep]
+    return matrix.select(instances=kept) if kept else None
+
+
+def has_runs(matrix: CostMatrix, names: Sequence[str]) -> BoolArray:
+    """Which runs these configurations have, (configurations, P, R); some may have none at all."""
+    return ~np.isnan(matrix.costs[[matrix.configurations.index(name) for name in names]])
 
 
 def _prefix(order: Sequence[str], done: set[str], owner: Mapping[str, str]) -> list[str]:

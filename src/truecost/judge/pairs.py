@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from truecost.arrays import BoolArray, FloatArray
-from truecost.judge.costs import common_runs, known_means, units_of
-from truecost.judge.evidence import count_units
+from truecost.judge.costs import known_means, units_of
+from truecost.judge.evidence import common_runs, count_units
 from truecost.matrix import CostMatrix
 from truecost.matrix.log import Sampled
 from truecost.stats.quantities import Runs, Scale

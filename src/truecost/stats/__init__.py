@@ -2,6 +2,6 @@
 
 The paper has `allocation`, `variance` and `bounds`. Guarantees: `quantities` turn runs into one
 number per unit, `betting` and `exact` these into limits, `ladder` tests several penalties.
-`approximate` has intervals without a guarantee, `selection` over-tuning, `grouping` a test of
-independence.
+`approximate` has intervals without a guarantee, `selection` over-tuning, `grouping` means of
+groups and a test of independence.
 """

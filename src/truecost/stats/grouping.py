@@ -1,4 +1,5 @@
-"""Whether instances within a group are alike: a permutation test over all candidate groupings.
+"""Groups of instances: means of groups, and whether instances within a group are alike, by a
+permutation test over all candidate groupings.
 
 Limits assume that instances are independent draws. Instances of one family resemble each other, and
 then the mean varies more than its standard error says. All groupings (by folder, by name, by a
@@ -13,7 +14,7 @@ import numpy as np
 import scipy  # scipy.special is loaded when it is first needed
 from numpy.typing import ArrayLike
 
-from truecost.arrays import IntArray
+from truecost.arrays import FloatArray, IntArray
 from truecost.stats.random import Rng, generator
 
 # How often the test may be significant where no grouping has to do with the values.
@@ -42,6 +43,17 @@ def codes_of(labels: Sequence[object]) -> IntArray:
     """The number of each label, in the order in which they first occur."""
     places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
     return np.array([places[label] for label in labels], dtype=np.int64)
+
+
+def family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
+    """The mean of each family (m, families) of costs (m, n), in the order of first appearance; NaN
+    where a family has none.
+    """
+    codes = codes_of(families)
+    member = (codes[:, np.newaxis] == np.arange(codes.max() + 1)).astype(np.float64)
+    counts = ~np.isnan(costs) @ member
+    sums = np.nan_to_num(costs) @ member
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def alike(

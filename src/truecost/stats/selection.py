@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError
-from truecost.stats.grouping import codes_of
+from truecost.stats.grouping import family_means
 from truecost.stats.random import Rng, generator
 
 # Numbers held at once for the splits: a few dozen MB.
@@ -124,17 +124,6 @@ def _halves(units: int, splits: int, rng: Rng) -> BoolArray:
     draws = generator(rng).random((-(-splits // 2), units))
     drawn = np.argsort(np.argsort(draws, axis=1), axis=1) < size
     return np.concatenate([drawn, ~drawn])
-
-
-def family_means(costs: FloatArray, families: Sequence[object]) -> FloatArray:
-    """The mean of each family (m, families) of costs (m, n), in the order of first appearance; NaN
-    where a family has none.
-    """
-    codes = codes_of(families)
-    member = (codes[:, np.newaxis] == np.arange(codes.max() + 1)).astype(np.float64)
-    counts = ~np.isnan(costs) @ member
-    sums = np.nan_to_num(costs) @ member
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def difficulty(means: FloatArray) -> FloatArray:
