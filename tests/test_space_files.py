@@ -31,6 +31,7 @@ def test_defaults() -> None:
     assert Space.parse(OLD_PCS).default().values == values
     names = ["algo", "noise", "@1:F:scale", "size", "flag"]
     assert list(Space.parse(NEW_PCS).default().values) == names
+    assert Space.parse("a [1e6,1e14] [1e12]\n").default().values == {"a": 1e12}
     values = {"z": 0.01, "n": 3, "k": 2, "o": "lo", "c": 7, "g": 0.5, "b": 3, "h": "u"}
     assert Space.parse(JSON).default().values == values
 

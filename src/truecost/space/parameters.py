@@ -52,7 +52,10 @@ def range_parameter(
     for number in (low, high, value):
         if not math.isclose(round(number, decimals), number):
             raise InputError(f"{number} in {name!r} has too many decimals. Use at most {decimals}.")
-    return kinds[whole](name, low, high, default_value=value, log=log)
+    parameter = kinds[whole](name, low, high, default_value=value, log=log)
+    # ConfigSpace rounds with NumPy, which makes 1000000000000.0001 of 10¹².
+    parameter.default_value = value
+    return parameter
 
 
 def _number(text: str, *, whole: bool) -> int | float:
