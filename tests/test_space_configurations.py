@@ -14,7 +14,7 @@ from space_texts import IRACE, JSON, OLD_PCS, TEXTS
 
 from truecost.errors import InputError
 from truecost.space.arguments import arguments
-from truecost.space.listed import read_configurations
+from truecost.space.configuration_files import read_configurations
 from truecost.space.space import Configuration, Space
 
 LISTED = (

@@ -132,7 +132,7 @@ def _configurations(
         number = check_count("configurations", configurations)
         return scenario.space.configurations(number, seed=scenario.seed)
     if isinstance(configurations, str | os.PathLike):
-        from truecost.space.listed import read_configurations
+        from truecost.space.configuration_files import read_configurations
 
         return read_configurations(Path(configurations), scenario.space)
     return given_configurations(scenario, configurations)

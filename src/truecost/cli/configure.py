@@ -84,7 +84,7 @@ def command(
 def _starts(path: Path, scenario: "Scenario") -> Any:
     """The configurations of a file, or an earlier log."""
     from truecost import api
-    from truecost.space.listed import read_configurations
+    from truecost.space.configuration_files import read_configurations
 
     listed: InputError | None = None
     # What is no file of configurations may be a log.

@@ -1,6 +1,7 @@
 """Parameter spaces.
 
-`files` reads PCS, irace and ConfigSpace JSON files, with `parameters` and `conditions`.
-`space` holds a `Space` and its configurations, which `points` draws, moves and checks by the
-hundred. `arguments` writes a configuration for a command line, `listed` reads a file of them.
+`files` reads the lines of PCS and irace files, and ConfigSpace JSON; `parameters` and `conditions`
+make of a line what ConfigSpace has for it. `space` puts a `Space` together, which names, lists and
+draws configurations, with `points`, by the hundred. `configuration_files` reads configurations,
+`arguments` writes one for a command line.
 """
