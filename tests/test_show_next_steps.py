@@ -1,8 +1,12 @@
+import json
 import shlex
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import rwriter as r
 import show_records as records
 from commands import Run
 
@@ -95,3 +99,18 @@ def test_logs_of_tools_become_scenarios() -> None:
 def test_control_characters_are_not_printed() -> None:
     """A file's name could act on the terminal."""
     assert next_steps(records.samples()["hostile names"]) == ()
+
+
+@pytest.mark.parametrize("targets", [{}, {"targetRunner": None}, {"aclib": True}])
+def test_a_scenario_is_offered_where_one_can_be_written(
+    run: Run, tmp_path: Path, targets: dict[str, Any]
+) -> None:
+    """A user of irace would be sent to a command that refuses the log."""
+    (tmp_path / "runner").write_text("#!/bin/sh\n")
+    (tmp_path / "parameters.txt").write_text('alpha "--alpha=" r (0, 3)\n')
+    scenario = {"targetRunner": "runner", **targets}
+    (tmp_path / "log.Rdata").write_bytes(r.irace_log(scenario=scenario))
+    steps = json.loads(run("audit", "log.Rdata", "--json", cwd=tmp_path).stdout)["verdict"]["next"]
+    assert len(steps) == (not targets)
+    for step in steps:
+        assert run(*shlex.split(step)[1:], cwd=tmp_path).returncode == 0

@@ -48,6 +48,21 @@ def bound_of(scenario: dict[str, Any]) -> float | None:
     return number(scenario, "boundMax") if number(scenario, "capping") == 1 else None
 
 
+def by_hand(scenario: Any) -> str:
+    """Why nobody but irace can run the target as this log describes it; empty where others can."""
+    evaluator, instances = scenario.get("targetEvaluator"), scenario.get("instances")
+    if evaluator is not None and evaluator != [""]:
+        return "Its costs come from a targetEvaluator."
+    if number(scenario, "aclib") == 1:
+        return 'Its target runner is one of AClib: kind = "wrapper".'
+    names = instances if isinstance(instances, list) else [instances]
+    if instances is not None and not all(isinstance(name, str | int | float) for name in names):
+        return "Its instances are objects of R."
+    if not text(scenario, "targetRunner"):
+        return "Its target runner is a function of R, not a program."
+    return ""
+
+
 def read(path: Path, reading: Reading) -> Log:
     """The runs in a log of irace."""
     log = read_variables(path)
@@ -65,6 +80,8 @@ def read(path: Path, reading: Reading) -> Log:
             "are missing."
         )
         caveats.append(Caveat("unfinished", sentence))
+    if reason := by_hand(scenario):
+        caveats.append(Caveat("by-hand", f"{reason} To validate, write the scenario by hand."))
     parameters, initial = _configurations(log)
     raced = set(runs["configurations"])
     # Before its second iteration irace has drawn nothing from costs: it raced a list.

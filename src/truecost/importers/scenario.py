@@ -72,7 +72,8 @@ def scenario_from_log(
 
 def _irace(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
     scenario: Any = irace.read_variables(path).get("scenario")
-    _check_target(scenario)
+    if reason := irace.by_hand(scenario):
+        raise InputError(f"{reason} {BY_HAND}")
     # Relative paths start at the log, as it was moved; an absolute one stays as it is.
     start = path.parent / (text(scenario, "execDir") or ".")
     start = (start if start.is_dir() else path.parent).resolve()
@@ -112,20 +113,6 @@ def _irace(path: Path, log: Log, pattern: str | None) -> dict[str, str]:
     }
     source = f"{path.name}: what irace was run with."
     return {"scenario.toml": _scenario(source, path.stem, tables), "parameters.txt": parameters}
-
-
-def _check_target(scenario: Any) -> None:
-    """Refuse what nobody but irace can run."""
-    evaluator, instances = scenario.get("targetEvaluator"), scenario.get("instances")
-    if evaluator is not None and evaluator != [""]:
-        raise InputError(f"Its costs come from a targetEvaluator. {BY_HAND}")
-    if number(scenario, "aclib") == 1:
-        raise InputError(f'Its target runner is one of AClib: kind = "wrapper". {BY_HAND}')
-    names = instances if isinstance(instances, list) else [instances]
-    if instances is not None and not all(isinstance(name, str | int | float) for name in names):
-        raise InputError(f"Its instances are objects of R. {BY_HAND}")
-    if not text(scenario, "targetRunner"):
-        raise InputError(f"Its target runner is a function of R, not a program. {BY_HAND}")
 
 
 def _existing(name: str, what: str, start: Path, path: Path) -> Path:

@@ -52,7 +52,8 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
             return ()
         return (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",)
     # A journal knows its scenario; other tools' logs become one.
-    if log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
+    by_hand = any(caveat.code == "by-hand" for caveat in log.caveats)
+    if by_hand or log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
         return ()
     folder = f"{PurePath(log.path).name.partition('.')[0]}-scenario"
     return (f"truecost scenario from-log {shlex.join([*runs, '--out', folder])}",)

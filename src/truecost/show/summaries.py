@@ -106,9 +106,9 @@ def validation_summary(validated: "Validated") -> str:
 # By who is recommended, and whether the winner is proven better.
 USE: Final = {
     ("winner", True): "Use the winner:",
-    ("winner", False): "Use the winner; it costs less on new instances so far, which may be luck:",
+    ("winner", False): "Use the winner. It costs less on new instances so far, perhaps by luck:",
     ("default", True): "Keep the default:",
-    ("default", False): "Keep the default; on new instances the winner is not better by more than "
+    ("default", False): "Keep the default. On new instances the winner is not better by more than "
     "noise:",
 }  # fmt: skip
 
