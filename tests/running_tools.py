@@ -9,7 +9,7 @@ import scenarios
 
 from truecost.running.pools import Finished, Pool, Task
 from truecost.running.scenario import Scenario
-from truecost.running.slots import Ended, Slot
+from truecost.running.slots import ProcessResult, Slot
 from truecost.running.tables import Limits
 
 # Limits that nothing comes near except what never ends, so that no outcome depends on the machine.
@@ -25,7 +25,7 @@ def until(state: Callable[[], object], what: object = "") -> None:
         time.sleep(0.01)
 
 
-def run_until_ready(slot: Slot, words: list[str], limits: Limits) -> Ended:
+def run_until_ready(slot: Slot, words: list[str], limits: Limits) -> ProcessResult:
     """The end of a command that goes on for good, with enough wall time to say that it is ready."""
     wall = 0.1
     while True:

@@ -24,7 +24,8 @@ from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running import machine
 from truecost.running.machine import this_machine
 from truecost.running.pools import Pool, Task, open_pool
-from truecost.running.pools.worker import Job, bench, remote_run
+from truecost.running.pools.worker import Job, remote_run, worker_slots
+from truecost.running.slots import LostSlotError, Slot
 from truecost.runs import Outcome, Status
 
 
@@ -118,6 +119,23 @@ def test_a_run_that_lost_its_supervisor_is_made_again(
             pool.wait()
     with machine.claimed_cores(1):  # all are given back
         pass
+
+
+def test_a_supervisor_killed_while_it_starts_costs_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign would end where a worker's supervisor is killed before its first run."""
+    attempts = iter([LostSlotError("killed"), LostSlotError("killed")])
+
+    def start(**how: Any) -> Slot:
+        if error := next(attempts, None):
+            raise error
+        return Slot(**how)
+
+    monkeypatch.setattr("truecost.running.pools.worker.Slot", start)
+    scenario = read(tmp_path)
+    with ThreadPoolExecutor(1) as threads, open_pool(scenario, threads, pin=False) as pool:
+        assert len(finish(pool, tasks(scenario)[:1])) == 1
 
 
 class Puppet(Executor):
@@ -247,7 +265,7 @@ def test_workers_notice_what_differs(tmp_path: Path) -> None:
     job, task = Job.of(scenario, pin=False), tasks(scenario)[0]
     digest, names = task.instance.digest(), map(str, count())
     assert not isinstance(remote_run(job, task, digest), TruecostError)
-    bench.release(job.name)
+    worker_slots.release(job.name)
 
     def problem(expected: str = digest, **changes: Any) -> str:
         # In the next campaign.

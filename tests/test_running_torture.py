@@ -14,7 +14,7 @@ from running_tools import run_until_ready, until
 
 from truecost.running._processes import MARK
 from truecost.running.execute import verdict
-from truecost.running.slots import Ended, LostSlotError, Slot
+from truecost.running.slots import LostSlotError, ProcessResult, Slot
 from truecost.running.tables import Limits
 from truecost.running.targets import read_wrapper
 from truecost.runs import Status
@@ -78,7 +78,7 @@ def words(mode: str, marker: str = "") -> list[str]:
     return [sys.executable, "-E", "-S", str(TORTURE), mode, marker]
 
 
-def torture(slot: Slot, mode: str, limits: Limits | None = FAR, marker: str = "") -> Ended:
+def torture(slot: Slot, mode: str, limits: Limits | None = FAR, marker: str = "") -> ProcessResult:
     """Run the target in this mode; without limits, until it had the wall time to be ready."""
     if limits is None:
         return run_until_ready(slot, words(mode, marker), FAR)

@@ -35,6 +35,8 @@ class Status(IntEnum):
 # A run whose status or seed is unknown, and the seed of a run that does not exist.
 NO_STATUS: Final = -1
 NO_SEED: Final = -1
+# The extra column of an instance with its family.
+FAMILY: Final = "family"
 # The instance of a log without instances, such as a function that is minimised.
 NO_INSTANCE: Final = "(no instance)"
 

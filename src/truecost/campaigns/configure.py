@@ -20,18 +20,23 @@ import numpy as np
 from truecost.campaigns.budget import Budget, Tally
 from truecost.campaigns.campaign import Campaign, Execution
 from truecost.campaigns.configurations import Contestants, check_default, starting_points
-from truecost.campaigns.instances import distinct, draw_order, units_of
+from truecost.campaigns.instances import (
+    distinct,
+    draw_order,
+    units_of,
+    unused_instances,
+    used_by,
+)
 from truecost.campaigns.results import Configured, Stop
 from truecost.campaigns.search.comparison import is_gain
 from truecost.campaigns.search.loop import SearchResult, search
 from truecost.campaigns.testing import Test, begin_test, settings_of
 from truecost.errors import InputError, check_choice, check_count, counted
-from truecost.journal.journal import FAMILY
 from truecost.journal.logs import BUDGET, SEARCH, SEARCHED, current_test, held_out_instances
 from truecost.judge.question import Question
 from truecost.matrix.log import Log, Step
 from truecost.running.scenario import Scenario
-from truecost.runs import Instance
+from truecost.runs import FAMILY, Instance
 from truecost.space.space import Configuration
 
 if TYPE_CHECKING:
@@ -72,7 +77,7 @@ def configure(
         The most runs of a configuration on an instance.
     start
         Configurations to try first, after the default, as values; or a log, of which the winner and
-        the next best are tried.
+        the next best are tried. Instances that the log has runs on are not held out.
     seed
         Of proposals and orders; by default the scenario's.
     primary, margin, sampled, delta
@@ -106,7 +111,8 @@ def configure(
         book = campaign.journal
         whole = _next_budget(campaign, asked)
         if not book.events(SEARCH):
-            _split(campaign, whole, sampled, settings["seed"])
+            used = used_by(read, [start]) if isinstance(start, Log) else {}
+            _split(campaign, whole, sampled, settings["seed"], used)
         campaign.budget = whole
         training, held_out = _instances(campaign)
         _announce(campaign, whole, len(training), len(held_out))
@@ -132,10 +138,15 @@ def _next_budget(campaign: Campaign, asked: Budget | None) -> Budget:
     return budget
 
 
-def _split(campaign: Campaign, budget: Budget, sampled: str, seed: int) -> None:
-    """Choose the instances to hold out, and record that."""
-    journal = campaign.journal
-    order = draw_order(distinct(campaign.scenario.instances), sampled, (seed, journal.decisions))
+def _split(
+    campaign: Campaign, budget: Budget, sampled: str, seed: int, used: Mapping[str, str | None]
+) -> None:
+    """Choose the instances to hold out, and record that.
+
+    Starting points may be tuned on instances that are `used`: these are for training only.
+    """
+    journal, scenario = campaign.journal, campaign.scenario
+    order = draw_order(distinct(scenario.instances), sampled, (seed, journal.decisions))
     units = units_of(order, sampled)
     if sampled == "family" and len(units) < 2:
         raise InputError("A search with families needs at least 2 of them, to hold some out.")
@@ -144,15 +155,16 @@ def _split(campaign: Campaign, budget: Budget, sampled: str, seed: int) -> None:
     if budget.unit == "runs":
         pairs = int(KEPT * budget.amount / 2 / (len(order) / len(units)))
         number = max(number, min(pairs, len(units) // 2))
-    # Units are contiguous in the order.
-    split = sum(map(len, units[:number]))
-    names = [instance.name for instance in order]
+    unused = {one.name for one in unused_instances(scenario, used, order, sampled)}
+    names = [[order[place].name for place in unit] for unit in units]
+    held_out = [unit for unit in names if unused.issuperset(unit)][:number]
     journal.event(
         SEARCH,
         {
-            "default": campaign.scenario.space.default().name,
-            "held_out": names[:split],
-            "training": names[split:],
+            "default": scenario.space.default().name,
+            "held_out": [name for unit in held_out for name in unit],
+            "training": [name for unit in names if unit not in held_out for name in unit],
+            "used": dict(used),
         },
     )
 
@@ -180,9 +192,9 @@ def _announce(campaign: Campaign, budget: Budget, training: int, held_out: int) 
     if budget.unit == "runs":
         left = budget.amount - campaign.tally.runs
         more = f", {campaign.tally.runs:,} of them done" if campaign.tally.runs else ""
+    test = f"then a test on {held_out:,} others" if held_out else "none is left for a test"
     campaign.announce(
-        f"Search on {counted(training, 'instance')}, then a test on {held_out:,} others: {budget}"
-        f"{more}.",
+        f"Search on {counted(training, 'instance')}, {test}: {budget}{more}.",
         left,
     )
 
@@ -250,8 +262,9 @@ def _test(
     names = {one.name: one.name for one in (incumbent, default)}
     contestants = Contestants(candidates=(incumbent,), default=default, names=names)
     if (data := current_test(campaign.journal)) is None:
+        (begun,) = campaign.journal.events(SEARCH)
         # Also training instances without a run yet: the search will use them.
-        used = {one.name: one.extras.get(FAMILY) for one in training}
+        used = begun.data["used"] | {one.name: one.extras.get(FAMILY) for one in training}
         data = begin_test(campaign, contestants, held_out, question, purse, used=used)
     # Instances that only `validate` knows are run when it is called again.
     named = {instance.name: instance for instance in campaign.scenario.instances}

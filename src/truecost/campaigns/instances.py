@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from truecost.errors import InputError, counted
-from truecost.journal.journal import FAMILY
 from truecost.matrix.instances import path_ends, path_parts
 from truecost.matrix.log import Log
 from truecost.running.instances import matching
-from truecost.runs import Instance
+from truecost.runs import FAMILY, Instance
 
 if TYPE_CHECKING:
     from truecost.running.scenario import Scenario
@@ -101,15 +100,11 @@ def fresh_instances(
 ) -> list[Instance]:
     """The candidates that the log has no runs on, after those that were tested on before."""
     names = {one.name for one in tested}
-    fresh = [one for one in candidates if one.name not in names]
-    fresh = _unseen(scenario, used, fresh)
+    others = [one for one in candidates if one.name not in names]
+    fresh = unused_instances(scenario, used, others, sampled)
     if sampled == "family":
-        if not all(used.values()):
-            raise InputError(
-                "The families of the log's instances are not known. Name them with --families."
-            )
         # A family that was tested on must not grow after its costs were seen.
-        closed = {*used.values(), *(one.extras.get(FAMILY) for one in tested)}
+        closed = {one.extras.get(FAMILY) for one in tested}
         fresh = [one for one in fresh if one.extras.get(FAMILY) not in closed]
     if not fresh and not tested:
         families = "the families of " if sampled == "family" else ""
@@ -118,6 +113,25 @@ def fresh_instances(
             "ones, for example --instances 'new/*'."
         )
     return distinct([*tested, *fresh])
+
+
+def unused_instances(
+    scenario: "Scenario",
+    used: Mapping[str, str | None],
+    candidates: Sequence[Instance],
+    sampled: str,
+) -> list[Instance]:
+    """The candidates that the log has no runs on, nor on others of their families where these are
+    sampled.
+    """
+    unseen = _unseen(scenario, used, candidates)
+    if sampled != "family":
+        return unseen
+    if not all(used.values()):
+        raise InputError(
+            "The families of the log's instances are not known. Name them with --families."
+        )
+    return [one for one in unseen if one.extras.get(FAMILY) not in used.values()]
 
 
 def _unseen(

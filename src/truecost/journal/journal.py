@@ -19,7 +19,7 @@ from truecost.journal import store
 from truecost.journal.question import Kind, question_of, refuse_changes, refuse_narrower
 from truecost.journal.table import RunTable, cost_matrix, read_table
 from truecost.matrix.cost_matrix import CostMatrix
-from truecost.runs import Instance, Machine, Status
+from truecost.runs import FAMILY, Instance, Machine, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "Journal", "Kind", "RunTable"]
 
-# Column of `Instance.extras` with the family.
-FAMILY = "family"
 # Failed runs whose output is kept, each up to 128 kB.
 MOST_OUTPUTS = 500
 MEASURES = ("cap", "cpu", "wall", "memory", "exit_code", "time", "value", "detail")
@@ -291,7 +289,7 @@ class Journal:
             return {name: dict(json.loads(text)) for name, text in self._connection.execute(query)}
 
     def machines(self) -> list[Machine]:
-        """Where runs were made; `RunTable.machine` counts them from 1."""
+        """Where runs were made."""
         names = Machine.__dataclass_fields__
         with self._damage():
             query = f"SELECT {', '.join(names)} FROM machines ORDER BY id"  # noqa: S608

@@ -7,7 +7,7 @@ with any of status, value and time, which is printed as a wrapper's answer. JSON
 a check of an answer, `function(instance, output)`, which returns what is wrong, or None: the fault
 is printed, and the exit code is 1.
 
-With `--loaded SOCKET` instead of JSON the file is loaded once, and each message of the socket calls
+With `--serve SOCKET` instead of JSON the file is loaded once, and each message of the socket calls
 the function in a new process.
 """
 
@@ -44,7 +44,7 @@ def main() -> None:
     # Importable by that name in the processes that it starts.
     title = os.path.splitext(os.path.basename(path))[0]
     function = load(path, name, "target" if title in sys.modules else title)
-    if payload != "--loaded":
+    if payload != "--serve":
         call(function, payload)
     elif threading.active_count() == 1:
         serve(function, socket.socket(fileno=int(rest[0])))

@@ -23,8 +23,8 @@ else:
 LOADING = 60.0
 
 
-class Loaded:
-    """A loaded function: `words` are those of a run without the last, which is the run's own."""
+class ForkServer:
+    """`words` are those of a run without the last, which is the run's own."""
 
     def __init__(self, words: list[str], environment: dict[str, str], folder: str) -> None:
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -32,7 +32,7 @@ class Loaded:
         if self.pid == 0:
             theirs.set_inheritable(True)
             null = os.open(os.devnull, os.O_WRONLY)
-            words = [*words, "--loaded", str(theirs.fileno())]
+            words = [*words, "--serve", str(theirs.fileno())]
             become(words, folder, environment, (null, null), null)
         theirs.close()
         # Whoever asked for the run may go away meanwhile.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from truecost.running import _folders as folders
     from truecost.running import _processes as processes
-    from truecost.running._loaded import Loaded
+    from truecost.running._forkserver import ForkServer
 else:
     sys.path.append(os.path.dirname(__file__))  # which -I leaves out
     import _folders as folders
@@ -54,18 +54,18 @@ def main() -> None:
         os.stat(f"/proc/self/task/{os.getpid()}/children")  # a kernel may lack it
         processes.kill_marked()
         sweep(options["temporary"])
-        slot = Slot(options["temporary"])
+        runner = Runner(options["temporary"])
     except OSError as error:
         answer({"problem": f"{error.filename}: {error.strerror}"})
         return
     try:
-        answer({"folder": slot.base})
+        answer({"folder": runner.base})
         while True:
-            answer(slot.run(marshal.load(requests)))
+            answer(runner.run(marshal.load(requests)))
     except (EOFError, BrokenPipeError):
         pass
     finally:
-        slot.close()
+        runner.close()
 
 
 def sweep(parent: str) -> None:
@@ -84,7 +84,7 @@ def answer(content: dict[str, Any]) -> None:
         data = data[os.write(1, data) :]
 
 
-class Captured:
+class Output:
     """The beginning and the end of an output, `most` bytes at most, of `size` in all."""
 
     def __init__(self, most: int) -> None:
@@ -108,7 +108,7 @@ class Captured:
             del self.kept[self.half : len(self.kept) - self.half]
 
 
-class Slot:
+class Runner:
     """Where runs are made: their processes, and the folder that their scratch folders are in."""
 
     def __init__(self, parent: str) -> None:
@@ -118,7 +118,7 @@ class Slot:
         self.in_memory = folders.is_in_memory(self.base)
         # The size of the run's files in memory, and when to look again.
         self.files, self.look_again = 0, 0.0
-        self.loaded: dict[tuple[str, ...], Loaded] = {}
+        self.servers: dict[tuple[str, ...], ForkServer] = {}
 
     def close(self) -> None:
         """Kill what runs, and remove the folder."""
@@ -138,7 +138,7 @@ class Slot:
             if request["own_folder"]:
                 request["folder"] = f"{scratch}/work"
                 os.mkdir(request["folder"])
-            captured: dict[int, Captured] = {}
+            outputs: dict[int, Output] = {}
             ends = []
             most = int(request["limits"]["output"] * MB)
             for kept in (most, min(most, ERRORS)):
@@ -147,11 +147,11 @@ class Slot:
                 os.set_blocking(reading, False)
                 with contextlib.suppress(OSError):
                     fcntl.fcntl(reading, F_SETPIPE_SZ, 1 << 20)
-                captured[reading] = Captured(kept)
+                outputs[reading] = Output(kept)
                 ends.append(end)
             failed, failing = os.pipe()
             opened += [failed, failing]
-            child = self._forked(request, ends, home) if request["loaded"] else None
+            child = self._forked(request, ends, home) if request["function"] else None
             self.tree.begin()
             started = time.monotonic()
             if child is None:
@@ -166,7 +166,7 @@ class Slot:
             if number:
                 os.waitpid(child, 0)
                 return {"problem": os.strerror(int(number)), "errno": int(number)}
-            return self._watch(request, child, started, captured)
+            return self._watch(request, child, started, outputs)
         except OSError as error:
             # No room for the run's folder, for instance.
             self.tree.kill()
@@ -179,24 +179,24 @@ class Slot:
     def _forked(self, request: dict[str, Any], ends: list[int], home: str) -> int | None:
         """The process number of a run forked from a loaded function; None where none can be."""
         if not TYPE_CHECKING:
-            from _loaded import Loaded  # imports socket, which few supervisors need
+            from _forkserver import ForkServer  # imports socket, which few supervisors need
         words = (*request["arguments"][:-1],)
-        loaded = self.loaded.get(words)
-        if loaded is None:
-            loaded = self.loaded[words] = Loaded([*words], request["environment"], home)
-            if loaded.usable:
+        server = self.servers.get(words)
+        if server is None:
+            server = self.servers[words] = ForkServer([*words], request["environment"], home)
+            if server.usable:
                 # With what it started while it was loaded, which belongs to no run.
                 self.tree.spared |= {*processes.descendants()}
-        if not loaded.usable:
+        if not server.usable:
             self.tree.kill()
             return None
-        child = loaded.start(request, ends)
+        child = server.start(request, ends)
         if child is None:
             # A run may have killed it: the next one loads it again.
-            loaded.end()
-            self.tree.spared.discard(loaded.pid)
+            server.end()
+            self.tree.spared.discard(server.pid)
             self.tree.kill()
-            del self.loaded[words]
+            del self.servers[words]
         return child
 
     def _used(self, limited: bool) -> tuple[float, int, list[int]]:
@@ -212,7 +212,7 @@ class Slot:
         return cpu, memory, pids
 
     def _watch(
-        self, request: dict[str, Any], child: int, started: float, captured: dict[int, Captured]
+        self, request: dict[str, Any], child: int, started: float, outputs: dict[int, Output]
     ) -> dict[str, Any]:
         """Wait for the end of the run, or for a limit that it passes."""
         tree = self.tree
@@ -227,7 +227,7 @@ class Slot:
         # So many CPU seconds may pass in a second.
         cores = len(os.sched_getaffinity(0))
         poll = select.poll()
-        for reading in captured:
+        for reading in outputs:
             poll.register(reading, select.POLLIN)
         poll.register(0, select.POLLRDHUP)
         ended = os.pidfd_open(child)
@@ -238,7 +238,7 @@ class Slot:
             look = started + step
             while True:
                 for handle, _ in poll.poll(max(0.0, look - time.monotonic()) * 1000):
-                    if handle in captured and captured[handle].read(handle) == 0:
+                    if handle in outputs and outputs[handle].read(handle) == 0:
                         poll.unregister(handle)
                     if handle == 0:
                         # Whoever asked for the run is gone.
@@ -272,14 +272,14 @@ class Slot:
         cpu, memory, _ = self._used(limited)
         code, unkillable = tree.kill(child, code)
         cpu = max(cpu, tree.measure()[0])
-        for reading, output in captured.items():
+        for reading, output in outputs.items():
             # Its writers are all dead.
             while output.read(reading) > 0:
                 pass
             output.cut()
         if exceeded is None and cpu > limits.get("cpu", cpu):
             exceeded = "cpu"
-        stdout, stderr = captured.values()
+        stdout, stderr = outputs.values()
         return {
             "exceeded": exceeded,
             "exit_code": code,

@@ -16,7 +16,7 @@ from truecost.errors import InputError, counted
 from truecost.running import targets
 from truecost.running._call import load
 from truecost.running.scenario import Scenario
-from truecost.running.slots import Ended, LostSlotError, Slot, pasted
+from truecost.running.slots import LostSlotError, ProcessResult, Slot, pasted
 from truecost.running.tables import Limits, cause_of, is_file
 from truecost.running.targets import STYLES, Answer, Task
 from truecost.runs import Outcome, Status
@@ -130,7 +130,7 @@ class Caller:
 
     def run(
         self, slot: Slot, words: Sequence[str], limits: Limits, *, function: bool = False
-    ) -> Ended:
+    ) -> ProcessResult:
         """Execute a command in the scenario's folder and with its environment."""
         target = self.scenario.target
         return slot.run(
@@ -139,7 +139,7 @@ class Caller:
             limits=limits,
             environment=target.environment,
             own_folder=target.own_folder,
-            loaded=function,
+            function=function,
         )
 
     def version(self, slot: Slot) -> str:
@@ -154,7 +154,7 @@ class Caller:
             self._version = _plain(_text(text).strip().partition("\n")[0])
         return self._version
 
-    def read(self, ended: Ended) -> Answer:
+    def read(self, ended: ProcessResult) -> Answer:
         """The target's answer; one that cannot be read is a crash, with what is known about it."""
         code, stdout = ended.exit_code, _text(ended.stdout)
         answer = targets.read(self.scenario, code, stdout)
@@ -212,7 +212,7 @@ def execute(slot: Slot, caller: Caller, task: Task) -> Outcome:
     )
 
 
-def verdict(ended: Ended, answer: Answer) -> tuple[Status, str]:
+def verdict(ended: ProcessResult, answer: Answer) -> tuple[Status, str]:
     """How the run ended, and why: a limit that was passed overrides what the target said."""
     if ended.exceeded == "memory":
         return Status.MEMORY, "memory limit"

@@ -10,10 +10,8 @@ from pathlib import Path
 from truecost.errors import InputError, prefixed
 from truecost.matrix.families import families_of
 from truecost.running.tables import InstanceTable, is_text, read_text
-from truecost.runs import Instance
+from truecost.runs import FAMILY, Instance
 
-# The extra column with the family of an instance.
-FAMILY = "family"
 Row = tuple[str, dict[str, str]]
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from truecost.errors import InputError, counted, prefixed
 from truecost.running import checks
-from truecost.running.instances import FAMILY, read_instances
+from truecost.running.instances import read_instances
 from truecost.running.metric import Metric
 from truecost.running.tables import (
     AnswerFormat,
@@ -28,7 +28,7 @@ from truecost.running.tables import (
     is_text,
     read_text,
 )
-from truecost.runs import Instance
+from truecost.runs import FAMILY, Instance
 from truecost.space.arguments import arguments
 from truecost.space.space import Space
 

@@ -40,7 +40,7 @@ class LostSlotError(TruecostError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProcessResult:
     """A process tree that is over: the limit it passed, if any, what it used and what it printed.
 
     `dropped` bytes in the middle of the output were not kept; `unkillable` processes hang in the
@@ -111,17 +111,17 @@ class Slot:
         limits: Limits,
         environment: Mapping[str, str] | None = None,
         own_folder: bool = False,
-        loaded: bool = False,
-    ) -> Ended:
+        function: bool = False,
+    ) -> ProcessResult:
         """Execute a command to its end or to its limits, in this folder or in an empty one of its
-        own; `loaded` is for Python functions, which are loaded by the first run.
+        own; `function`: one of Python, which is loaded by its first run.
         """
         request = {
             "arguments": list(arguments),
             "environment": dict(environment or {}),
             "folder": str(folder),
             "own_folder": own_folder,
-            "loaded": loaded,
+            "function": function,
             "limits": limits.model_dump(),
         }
         within = None if limits.wall is None else limits.wall + limits.grace + OVERDUE
@@ -129,7 +129,7 @@ class Slot:
         if "problem" in answer:
             problem = _cannot_start(arguments, folder, answer)
             raise InputError(problem.replace(self.scratch, tempfile.gettempdir()))
-        return Ended(**answer)
+        return ProcessResult(**answer)
 
     def _ask(self, request: dict[str, Any], within: float | None = None) -> dict[str, Any]:
         """The supervisor's answer, which must come within so many seconds."""

@@ -15,13 +15,13 @@ from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running.execute import Caller
 from truecost.running.machine import claimed_cores, cores
 from truecost.running.pools.worker import (
-    Bench,
     Finished,
     Job,
-    Made,
-    bench,
+    Reply,
+    Slots,
     check_memory,
     remote_run,
+    worker_slots,
 )
 from truecost.running.scenario import Scenario
 from truecost.running.slots import Slot
@@ -45,13 +45,13 @@ class Pool:
     def __init__(
         self,
         workers: int,
-        start: Callable[[Task], Future[Made]],
+        start: Callable[[Task], Future[Reply]],
         check: Callable[[], object] | None = None,
     ) -> None:
         self.workers, self._start, self._check = workers, start, check
         # With how often each was lost.
-        self._out: dict[Future[Made], tuple[Task, int]] = {}
-        self._done: queue.SimpleQueue[Future[Made]] = queue.SimpleQueue()
+        self._out: dict[Future[Reply], tuple[Task, int]] = {}
+        self._done: queue.SimpleQueue[Future[Reply]] = queue.SimpleQueue()
 
     def submit(self, task: Task, losses: int = 0) -> None:
         """Take a task; submit at most two per worker."""
@@ -87,7 +87,7 @@ class Pool:
                 return finished
         return finished
 
-    def _result(self, future: Future[Made], task: Task, losses: int) -> list[Finished]:
+    def _result(self, future: Future[Reply], task: Task, losses: int) -> list[Finished]:
         """The finished run; none if it is made again."""
         try:
             made = future.result()
@@ -168,7 +168,7 @@ def open_pool(
 @contextmanager
 def _threads(scenario: Scenario, number: int | None, *, pin: bool) -> Iterator[Pool]:
     """Threads of this process, one for each slot; None: one for each free core."""
-    size, slots, name = scenario.limits.cores, Bench(), ""
+    size, slots, name = scenario.limits.cores, Slots(), ""
     with ExitStack() as stack:
         pinned: Sequence[tuple[int, ...] | None]
         pinned = [None] * (number or max(1, len(cores()) // size))
@@ -193,7 +193,7 @@ def _executor(
     job = Job.of(scenario, pin=pin)
     digests: dict[str, str] = {}
 
-    def start(task: Task) -> Future[Made]:
+    def start(task: Task) -> Future[Reply]:
         name = task.instance.name
         if name not in digests:
             digests[name] = task.instance.digest()
@@ -209,7 +209,7 @@ def _executor(
     finally:
         pool.cancel()
         # Where the workers are threads of this process, the slots are ours.
-        bench.release(job.name)
+        worker_slots.release(job.name)
 
 
 def _size_of(executor: Executor) -> int:

@@ -9,7 +9,8 @@ import json
 import os
 import secrets
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -35,12 +36,12 @@ class Finished:
     machine: Machine
 
 
-# Of a run; or why a worker cannot make it.
-Made: TypeAlias = tuple[Outcome, Machine] | TruecostError
+# Of a run; or why it could not be made.
+Reply: TypeAlias = tuple[Outcome, Machine] | TruecostError
 
 
-class Place:
-    """A campaign's slot, and its claim on cores, which goes with it."""
+class ClaimedSlot:
+    """A campaign's slot, and the claim on its cores, which goes with it."""
 
     def __init__(self, campaign: str, slot: Slot, claim: ExitStack) -> None:
         self.campaign, self.slot, self.claim = campaign, slot, claim
@@ -51,30 +52,28 @@ class Place:
         self.claim.close()
 
 
-class Bench:
-    """Places for runs; each thread takes one of its campaign."""
+class Slots:
+    """The slots of the campaigns of this process; each thread takes one of its campaign's."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[Place] = []
-        self._busy: list[Place] = []
+        self._idle: list[ClaimedSlot] = []
+        self._busy: list[ClaimedSlot] = []
         # Campaigns that ended, whose runs may still be under way in other threads.
         self._over: set[str] = set()
 
-    def make(self, campaign: str, caller: Caller, task: Task, cores: int = 0) -> Made:
-        """Make a run, again where somebody killed the supervisor; a place that is missing is added,
+    def make(self, campaign: str, caller: Caller, task: Task, cores: int = 0) -> Reply:
+        """Make a run, again where somebody killed the supervisor; a slot that is missing is added,
         with so many cores claimed.
         """
         lost = LostSlotError()
         for _ in range(ATTEMPTS):
-            place = self._take(campaign, cores)
             try:
-                machine = this_machine(caller.version(place.slot))
-                return execute(place.slot, caller, task), machine
+                with self._taken(campaign, cores) as slot:
+                    machine = this_machine(caller.version(slot))
+                    return execute(slot, caller, task), machine
             except LostSlotError as error:
                 lost = error
-            finally:
-                self._give_back(place)
         raise TruecostError(
             f"The run of configuration {task.configuration.name} on instance "
             f"{task.instance.name!r} ended {ATTEMPTS} times with its supervisor killed, by the "
@@ -83,49 +82,54 @@ class Bench:
 
     def add(self, campaign: str, slot: Slot) -> None:
         """Add a slot whose cores somebody else has claimed."""
-        self._idle.append(Place(campaign, slot, ExitStack()))
+        self._idle.append(ClaimedSlot(campaign, slot, ExitStack()))
 
-    def _take(self, campaign: str, cores: int) -> Place:
+    @contextmanager
+    def _taken(self, campaign: str, cores: int) -> Iterator[Slot]:
+        """A slot of the campaign, which nobody else uses meanwhile."""
         with self._lock:
-            if campaign in self._over:
-                raise LostSlotError("the campaign is over.")
-            place = next((place for place in self._idle if place.campaign == campaign), None)
-            if place is None:
-                # Another campaign's may have the last free cores.
-                if self._idle:
-                    self._idle.pop().close()
-                with ExitStack() as claim:
-                    pinned = claim.enter_context(claimed_cores(1, cores))[0] if cores else None
-                    place = Place(campaign, Slot(cores=pinned), claim.pop_all())
-            else:
-                if place.slot.lost:
-                    place.slot = Slot(cores=place.slot.cores)
-                self._idle.remove(place)
-            self._busy.append(place)
-            return place
+            taken = self._take(campaign, cores)
+            self._busy.append(taken)
+        try:
+            yield taken.slot
+        finally:
+            with self._lock:
+                self._busy.remove(taken)
+                if campaign in self._over:
+                    taken.close()
+                else:
+                    self._idle.append(taken)
 
-    def _give_back(self, place: Place) -> None:
-        with self._lock:
-            self._busy.remove(place)
-            if place.campaign in self._over:
-                place.close()
-            else:
-                self._idle.append(place)
+    def _take(self, campaign: str, cores: int) -> ClaimedSlot:
+        if campaign in self._over:
+            raise LostSlotError("the campaign is over.")
+        idle = next((slot for slot in self._idle if slot.campaign == campaign), None)
+        if idle is not None:
+            if idle.slot.lost:
+                idle.slot = Slot(cores=idle.slot.cores)
+            self._idle.remove(idle)
+            return idle
+        # Another campaign's may have the last free cores.
+        if self._idle:
+            self._idle.pop().close()
+        with ExitStack() as claim:
+            pinned = claim.enter_context(claimed_cores(1, cores))[0] if cores else None
+            return ClaimedSlot(campaign, Slot(cores=pinned), claim.pop_all())
 
     def release(self, campaign: str) -> None:
-        """Close the idle places of a campaign that is over, and stop its runs."""
+        """Close the idle slots of a campaign that is over, and stop its runs."""
         with self._lock:
             self._over.add(campaign)
-            for place in [place for place in self._idle if place.campaign == campaign]:
-                self._idle.remove(place)
-                place.close()
-            for place in self._busy:
-                if place.campaign == campaign:
-                    place.slot.stop()
+            for idle in [slot for slot in self._idle if slot.campaign == campaign]:
+                self._idle.remove(idle)
+                idle.close()
+            for busy in self._busy:
+                if busy.campaign == campaign:
+                    busy.slot.stop()
 
 
 # Of the workers of executors in this process.
-bench = Bench()
+worker_slots = Slots()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +159,7 @@ def _fingerprint(scenario: Scenario) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def remote_run(job: Job, task: Task, digest: str) -> Made:
+def remote_run(job: Job, task: Task, digest: str) -> Reply:
     """Make a run in a worker's thread or process. Errors are returned: what is raised says that
     the worker is lost.
     """
@@ -175,7 +179,7 @@ def remote_run(job: Job, task: Task, digest: str) -> Made:
                 )
             same.add(instance.name)
         cores = caller.scenario.limits.cores if job.pin else 0
-        return bench.make(job.name, caller, replace(task, instance=instance), cores)
+        return worker_slots.make(job.name, caller, replace(task, instance=instance), cores)
     except Exception as error:
         worker = f"On the worker {os.uname().nodename} ({_address()})"
         if isinstance(error, TruecostError):
