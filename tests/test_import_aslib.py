@@ -89,7 +89,7 @@ def test_comments_and_unknown_entries(tmp_path: Path) -> None:
 
 
 def test_what_the_description_does_not_say(tmp_path: Path) -> None:
-    """A cutoff, or the main one of several measures, would be guessed."""
+    """A cutoff, a direction, or the main one of several measures, would be guessed."""
     no_cutoff = DESCRIPTION.replace("algorithm_cutoff_time: 10", "algorithm_cutoff_time: '?'")
     path = aslib(tmp_path / "cutoff", description=no_cutoff)
     assert "--cutoff" in refused(path)
@@ -97,6 +97,12 @@ def test_what_the_description_does_not_say(tmp_path: Path) -> None:
     path = aslib(tmp_path / "none", description=None)
     assert "--objective: runtime, quality" in refused(path)
     assert load(path, objective="runtime", cutoff=10.0).runs.high == 100
+    assert "maximize" in refused(path, objective="quality")
+    # Described is another measure.
+    other = DESCRIPTION.replace("- runtime\n- quality", "- quality2").replace(
+        "[false, true]", "true"
+    )
+    assert "maximize" in refused(aslib(tmp_path / "other", description=other), objective="quality")
 
 
 def test_an_example_as_aslib() -> None:

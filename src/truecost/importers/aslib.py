@@ -40,20 +40,26 @@ def read(path: Path, reading: Reading) -> Log:
         raise InputError(f"{RUNS} has no column with the performance.")
     # The first is the main one, by the definition of the format; without it, nothing says which.
     main = reading.objective is None and order is named
-    place = 0 if main else objective_place(reading.objective, order)
-    measure = order[place]
+    measure = order[0 if main else objective_place(reading.objective, order)]
 
-    def about(key: str, at: int) -> str:
+    def about(key: str, place: int = 0) -> str:
         """What the description says under a key, empty where it is unknown."""
-        values = [*description.get(key, []), *[""] * (at + 1)]
-        return "" if values[at] in UNKNOWN else values[at]
+        values = description.get(key, [])
+        return values[place] if place < len(values) and values[place] not in UNKNOWN else ""
 
-    kind = about("performance_type", place)
+    # Of a measure that is not described, nothing is known.
+    place = named.index(measure) if measure in named else len(columns)
+    kind, maximise = about("performance_type", place), about("maximize", place).lower()
     # Old scenarios do not say the type of a measure.
     runtime = kind == "runtime" or (not kind and measure.lower() in ("runtime", "time"))
+    if not runtime and maximise not in ("true", "false"):
+        raise InputError(
+            f"{DESCRIPTION} does not say whether larger {measure} is better. Add maximize: true or "
+            "maximize: false for it."
+        )
     # A run whose status is missing is not known to have been solved.
     statuses = statuses_of([word or "crashed" for word in columns["runstatus"]])
-    cutoff = number_or_nan(about("algorithm_cutoff_time", 0)) if runtime else np.nan
+    cutoff = number_or_nan(about("algorithm_cutoff_time")) if runtime else np.nan
     unscaled = (reading.cutoff, reading.high) == (None, None)
     if runtime and not cutoff > 0 and unscaled and (statuses != Status.SOLVED).any():
         raise InputError(
@@ -70,8 +76,8 @@ def read(path: Path, reading: Reading) -> Log:
         statuses=statuses,
         runs=repetitions.astype(np.int64),
         cutoff=cutoff if cutoff > 0 else None,
-        score=measure if about("maximize", place).lower() == "true" else "",
-        tool=f"ASlib {about('scenario_id', 0)}".strip(),
+        score=measure if maximise == "true" else "",
+        tool=f"ASlib {about('scenario_id')}".strip(),
         adaptive=False,
     )
     return log.replace(cost_unit=log.cost_unit or measure)
