@@ -311,6 +311,41 @@ def test_a_log_starts_a_search(run: Searches) -> None:
     assert set(tried[:6]) == {0.0, 6.0, 9.0, 8.0, 7.0, 5.0}
 
 
+@pytest.mark.parametrize("unit", ["instance", "family"])
+def test_what_a_starting_point_was_tuned_on_is_not_held_out(run: Searches, unit: Any) -> None:
+    """A winner of another tuner would be tested on the instances that it was tuned on."""
+    instances = run.scenario.instances
+    family = {one.name: f"f{place // 3}" for place, one in enumerate(instances)}
+    if unit == "family":
+        labelled = (replace(one, extras={"family": family[one.name]}) for one in instances)
+        run.scenario = replace(run.scenario, instances=tuple(labelled))
+
+    def started(known: int) -> Log:
+        names = [one.name for one in instances[:known]]
+        return Log(
+            runs=CostMatrix(np.full((1, known, 1), 0.5), ["w"], names),
+            incumbent="w",
+            parameters={"w": {"x": 9, "y": 5}},
+        )
+
+    result = run(60, start=started(19), sampled=unit)
+    training, held_out = run.instances()
+    assert result.incumbent.values == {"x": 9.0, "y": 5.0}
+    assert set(held_out) == {one.name for one in instances[19 if unit == "instance" else 21 :]}
+    assert sorted(training + held_out) == sorted(family)
+    assert "starts" not in {caveat.code for caveat in result.assessment.caveats}
+    # Neither does `validate` use them.
+    assert run.validate(None, complete=True).instances == len(held_out)
+    run.journal = run.folder / "none.db"
+    lines = list[str]()
+    result = run(60, start=started(24), sampled=unit, announce=lines.append)
+    assert (result.stop, result.assessment.grade) == (None, "not testable")
+    assert "none is left for a test" in lines[0]
+    run.journal = run.folder / "values.db"
+    result = run(60, start=[{"x": 9, "y": 5}], sampled=unit)
+    assert "starts" in {caveat.code for caveat in result.assessment.caveats}
+
+
 def test_a_single_instance_is_not_split(tmp_path: Path) -> None:
     """A search on one instance would have nothing to train on."""
     run = Searches(tmp_path, instances=1)

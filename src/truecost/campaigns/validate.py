@@ -195,7 +195,7 @@ def _recorded_test(
 
 
 def _untested(journal: Journal) -> Log:
-    """The log of a search that held out nothing, since it had a single instance."""
+    """The log of a search that held out nothing, since no instance was left for it."""
     begun = [event.data for event in journal.events(SEARCH)]
     ends = [event.data for event in journal.events(SEARCHED)]
     if ends and ends[-1]["incumbent"]["name"] == begun[-1]["default"]:
@@ -219,11 +219,11 @@ def _begin(
 ) -> None:
     """Choose the instances, and record the test."""
     journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
-    logs, contestants = opening.logs, opening.contestants
+    logs, contestants, used = opening.logs, opening.contestants, {}
     if contestants is None:
-        logs = [_untested(journal)]
+        logs, used = [_untested(journal)], journal.events(SEARCH)[-1].data["used"]
         contestants = contestants_of(scenario, logs, [])
-    used = used_by(scenario, logs)
+    used |= used_by(scenario, logs)
     fresh = fresh_instances(scenario, used, at_hand.chosen, sampled)
     order = draw_order(fresh, sampled, (scenario.seed, journal.decisions))
     width = len(contestants.all)

@@ -25,6 +25,7 @@ PLAN, SEARCH, INCUMBENT, SEARCHED = "plan", "search", "incumbent", "searched"
 TEST, MORE, BUDGET, STOP = "test", "more instances", "budget", "stop"
 # The log that a validation began with, stored as its files.
 LOG_FILES = ("log.csv.gz", "log.csv.json", "log-test.csv.gz")
+STARTS = "The guarantees hold only if the starting points were not tuned on the test instances."
 # A run that waited for more than half its time, and half a second, did not have its core for
 # itself; some may.
 WAITED, WAITED_SECONDS, WAITED_SHARE = 1.5, 0.5, 0.05
@@ -91,6 +92,8 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
     incumbent = steps[-1].configuration if steps else None
     if ends:
         incumbent = ends[-1].data["incumbent"]["name"]
+    # What a log has runs on is not held out.
+    unknown = bool(journal.settings["start"]) and not searches[0].data["used"]
     begun, test = current_test(journal), None
     plan = None if begun is None else recorded_plan(journal, begun)
     if plan is not None and (table.places("instance", plan.order) >= 0).any():
@@ -105,6 +108,7 @@ def _configured(journal: "Journal", metric: "Metric", table: "RunTable") -> Log:
         parameters=journal.configurations(),
         adaptive=True,
         test_plan=plan,
+        caveats=(Caveat("starts", STARTS),) if unknown else (),
     )
 
 
