@@ -53,8 +53,8 @@ def range_parameter(
         if not math.isclose(round(number, decimals), number):
             raise InputError(f"{number} in {name!r} has too many decimals. Use at most {decimals}.")
     parameter = kinds[whole](name, low, high, default_value=value, log=log)
-    # ConfigSpace rounds with NumPy, which makes 1000000000000.0001 of 10¹².
-    parameter.default_value = value
+    # ConfigSpace rounds all three with NumPy, which makes 1000000000000.0001 of 10¹².
+    parameter.default_value = min(max(value, parameter.lower), parameter.upper)
     return parameter
 
 
