@@ -61,7 +61,7 @@ class Reading:
 
     format: str | None = option("If files do not show it: irace, smac, table …", "NAME")
     columns: Mapping[str, str] = option(
-        "Of a table: configuration=solver,cost=time.", "ROLE=NAME", default_factory=dict
+        "Of a table: cost=time,seed=s; x= leaves x out.", "ROLE=NAME", default_factory=dict
     )
     low: float | None = option("The least a run can cost (not the least seen).", "X")
     high: float | None = option("The most a run can cost (not the most seen).", "X")
