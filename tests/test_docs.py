@@ -77,9 +77,9 @@ def run_page(page: Path, folder: Path) -> None:
                 run_line(line, folder)
         elif block["kind"] == "console":
             lines = [line for line in block["body"].splitlines() if line.startswith("$ ")]
-            shown = "".join(f"{line}\n{run_line(line[2:], folder)}" for line in lines)
+            printed = "".join(f"{line}\n{run_line(line[2:], folder)}" for line in lines)
             if "UPDATE_PAGES" in os.environ:
-                page.write_text(page.read_text().replace(block["body"], shown, 1))
+                page.write_text(page.read_text().replace(block["body"], printed, 1))
 
 
 @pytest.mark.parametrize(

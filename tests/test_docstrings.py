@@ -15,12 +15,12 @@ import truecost as tc
 
 def examples() -> Iterator[doctest.DocTest]:
     """Every docstring with an example; `tc` is truecost, as the documentation says once."""
-    for found in pkgutil.walk_packages(tc.__path__, "truecost."):
+    for info in pkgutil.walk_packages(tc.__path__, "truecost."):
         # Programs that scenarios copy, and the supervisor, are scripts.
-        if found.name.startswith("truecost.scenarios.") or "._" in found.name:
+        if info.name.startswith("truecost.scenarios.") or "._" in info.name:
             continue
-        module = importlib.import_module(found.name)
-        for example in doctest.DocTestFinder().find(module, found.name, extraglobs={"tc": tc}):
+        module = importlib.import_module(info.name)
+        for example in doctest.DocTestFinder().find(module, info.name, extraglobs={"tc": tc}):
             if example.examples:
                 yield example
 
