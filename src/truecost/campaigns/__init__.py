@@ -1,10 +1,9 @@
 """Making runs, recorded in a journal: gather, configure and validate.
 
-`campaign` is what they share, with `budget` and `trouble` (a wrong scenario). `gather` runs a list
-of configurations. `configure` lets `search` find a winner and tests it on held-out instances;
-`validate` tests the winners of any log (`contestants`) on new instances (`fresh`). Both tests are
-those of `testing`, and `deciding` ends them. `results` has what the three commands return.
+`gather` runs a list of configurations. `configure` lets `search` find a winner on training
+instances, and tests it on held-out ones. `validate` tests the winners of any log on new instances,
+or continues the test of a journal; `testing` runs both tests, and `deciding` ends them.
 
-The search: `schedule` says how it goes, in heats (`heat`, `race`, `comparison`) of proposals
-(`model`, `tried`) on a `grid` of runs.
+What they share: a `campaign` (journal, pool, progress), its `budget`, and `trouble` that the first
+runs show; `configurations` and `instances` to run; `results`, which they return.
 """

@@ -157,15 +157,13 @@ def _split(
         number = max(number, min(pairs, len(units) // 2))
     unused = {one.name for one in unused_instances(scenario, used, order, sampled)}
     names = [[order[place].name for place in unit] for unit in units]
-    held_out = [unit for unit in names if unused.issuperset(unit)][:number]
+    fresh = [unit for unit in names if unused.issuperset(unit)]
+    held_out = dict.fromkeys(name for unit in fresh[:number] for name in unit)
+    training = [one.name for one in order if one.name not in held_out]
+    default = scenario.space.default().name
     journal.event(
         SEARCH,
-        {
-            "default": scenario.space.default().name,
-            "held_out": [name for unit in held_out for name in unit],
-            "training": [name for unit in names if unit not in held_out for name in unit],
-            "used": dict(used),
-        },
+        {"default": default, "held_out": list(held_out), "training": training, "used": dict(used)},
     )
 
 

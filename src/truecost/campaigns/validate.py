@@ -6,7 +6,7 @@ instances: used instances are never tested again with new δ.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -117,9 +117,10 @@ def validate(
         question = Question(**{name: opening.settings[name] for name in ASKED})
         recorded = [event.data["pattern"] for event in campaign.journal.events(TEST, MORE)]
         at_hand = find_instances(read, instances, filter(None, recorded))
-        if current_test(campaign.journal) is None:
-            _begin(campaign, opening, question, at_hand, asked)
-        return _continued(campaign, question, at_hand, asked, complete)
+        begun = current_test(campaign.journal)
+        if begun is None:
+            begun = _begin(campaign, opening, question, at_hand, asked)
+        return _run(campaign, begun, question, at_hand, asked, complete)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +217,7 @@ def _begin(
     question: Question,
     at_hand: AtHand,
     asked: Budget | None,
-) -> None:
+) -> dict[str, Any]:
     """Choose the instances, and record the test."""
     journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
     logs, contestants, used = opening.logs, opening.contestants, {}
@@ -236,11 +237,14 @@ def _begin(
         )
     if len(logs) == 1 and journal.kind == "validate":
         store_log(journal, _with_metric(logs[0], scenario))
-    begin_test(campaign, contestants, order, question, purse, used=used, pattern=at_hand.pattern)
+    return begin_test(
+        campaign, contestants, order, question, purse, used=used, pattern=at_hand.pattern
+    )
 
 
-def _continued(
+def _run(
     campaign: Campaign,
+    begun: Mapping[str, Any],
     question: Question,
     at_hand: AtHand,
     asked: Budget | None,
@@ -249,18 +253,8 @@ def _continued(
     """Run the test of a journal, from what is recorded: also a search's."""
     from truecost.judge.assess import assess
 
-    journal, scenario, sampled = campaign.journal, campaign.scenario, str(question.sampled)
-    data = current_test(journal) or {}
-    test = Test(campaign, data, at_hand.named)
-    if test.missing:
-        raise InputError(
-            f"{journal.path}: instance {test.missing[0]!r} belongs to this test and is not there. "
-            "Name the instances that it began with, and new ones."
-        )
-    known = test.instances
-    if new := fresh_instances(scenario, data["used"], at_hand.chosen, sampled, known)[len(known) :]:
-        add_instances(campaign, new, sampled, at_hand.pattern)
-        test = Test(campaign, data, at_hand.named)
+    journal, scenario = campaign.journal, campaign.scenario
+    test = _extended_test(campaign, begun, at_hand, str(question.sampled))
     whole = _whole_budget(len(test.instances) * len(test.contestants.all))
     budget = asked or whole
     # The recorded budgets of a search are not those of its test.
@@ -296,6 +290,24 @@ def _continued(
         instances=len(test.instances),
         left_out=sum(one.name not in tested for one in at_hand.chosen),
     )
+
+
+def _extended_test(
+    campaign: Campaign, begun: Mapping[str, Any], at_hand: AtHand, sampled: str
+) -> Test:
+    """The recorded test, on the instances that are asked for, too."""
+    test = Test(campaign, begun, at_hand.named)
+    if test.missing:
+        raise InputError(
+            f"{campaign.journal.path}: instance {test.missing[0]!r} belongs to this test and is "
+            "not there. Name the instances that it began with, and new ones."
+        )
+    known = test.instances
+    wanted = fresh_instances(campaign.scenario, begun["used"], at_hand.chosen, sampled, known)
+    if not (new := wanted[len(known) :]):
+        return test
+    add_instances(campaign, new, sampled, at_hand.pattern)
+    return Test(campaign, begun, at_hand.named)
 
 
 def _whole_budget(runs: int) -> Budget:
