@@ -58,6 +58,9 @@ def test_a_scenario_says_everything(tmp_path: Path) -> None:
             {"target": {"kind": "command", "command": ["x", "{instance}", "-p={arguments}"]}},
             "target.command",
         ),
+        ({"target": {**COMMAND, "command": [*COMMAND["command"], "{seed:5}"]}}, "target.command"),
+        ({"target": {"kind": "wrapper", "command": ["x"], "bound": True}}, "takes no bound"),
+        ({"target": {"kind": "python", "function": "a.py:f", "style": "-n"}}, "takes no style"),
         ({"target": {"kind": "python", "command": ["x"]}}, "target.kind"),
         (
             {"target": {"kind": "wrapper", "command": ["x"], "function": "a.py:f"}},
@@ -144,10 +147,10 @@ def test_instance_files_say_more(tmp_path: Path) -> None:
     """A known optimum in the instance file would not reach the command."""
     target = {
         "kind": "command",
-        "command": ["x", "{instance}", "{optimum}", "{arguments}", "{{{seed}}}"],
+        "command": ["x", "{instance}", "{optimum}", "{best known}", "{arguments}", "{{{seed}}}"],
     }
     (tmp_path / "list.csv").write_text(
-        'instance,optimum\n"instances/i 0.txt", 12\ninstances/i 1.txt,7\n'
+        'instance,optimum,best known\n"instances/i 0.txt", 12,a b\ninstances/i 1.txt,7,\n'
     )
     tables: dict[str, Any] = {
         "target": target,
@@ -160,8 +163,10 @@ def test_instance_files_say_more(tmp_path: Path) -> None:
     line = Caller(scenario).command_line(
         Task(configuration=default, instance=instance, number=0, seed=5)
     )
-    assert line == ["x", str(tmp_path / "instances/i 0.txt"), "12", "--alpha=1", "--beta=1", "{5}"]
+    path = str(tmp_path / "instances/i 0.txt")
+    assert line == ["x", path, "12", "a b", "--alpha=1", "--beta=1", "{5}"]
     for text, problem in (
+        ("instance,family\ninstances/i 0.txt,a\ninstances/i 1.txt,\n", "1.txt' has no family"),
         ("instance,optimum\ninstances/i 0.txt\n", "line 2"),
         ("instance,seed\ninstances/i 0.txt,4\n", "'seed'"),
         ("instance,a,a\ninstances/i 0.txt,4,5\n", "same name"),

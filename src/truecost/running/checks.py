@@ -14,6 +14,13 @@ FILL_IN = "FILL_IN_YOUR_SOLVER"
 # What a command may ask for beside the extra columns of instances.
 RUN = {"arguments", "cutoff", "instance", "seed"}
 PLACEHOLDERS = RUN | {"output", "program", "python", "scenario", "scratch"}
+# Keys of [target] that a kind of target would ignore.
+UNUSED = {
+    "command": ("function", "bound"),
+    "wrapper": ("function", "bound"),
+    "irace": ("function",),
+    "python": ("command", "style", "builder", "bound"),
+}
 
 
 def complete_limits(limits: Limits) -> Limits:
@@ -95,11 +102,12 @@ def check_target(target: Target, folder: Path, columns: Collection[str]) -> None
         raise InputError(
             f"target.command still has {FILL_IN}. Write the command of your solver in its place."
         )
-    wanted, other = ("function", "command")[:: 1 if target.kind == "python" else -1]
+    wanted = "function" if target.kind == "python" else "command"
     if getattr(target, wanted) is None:
         raise InputError(f"target.kind = {target.kind!r} needs a {wanted}. Add {wanted} = ….")
-    if getattr(target, other) is not None:
-        raise InputError(f"target.kind = {target.kind!r} takes no {other}. Remove it.")
+    for key in UNUSED[target.kind]:
+        if getattr(target, key):
+            raise InputError(f"target.kind = {target.kind!r} takes no {key}. Remove it.")
     for key, value in target.functions().items():
         if not re.fullmatch(r"[^\0]+\.py:[A-Za-z_]\w*", value):
             raise InputError(f"target.{key} is {value!r:.80}. Write it as 'file.py:name'.")
@@ -120,8 +128,9 @@ def check_target(target: Target, folder: Path, columns: Collection[str]) -> None
             "it."
         )
     everywhere = {"python", "scenario"} | ({"program"} if target.program is not None else set())
-    run = RUN.union(columns) if target.kind == "command" else set[str]()
-    check = {*columns, "instance", "seed", "output", "scratch"}
+    named = {column for column in columns if re.fullmatch(r"[^\d.\[{}!:][^.\[{}!:]*", column)}
+    run = RUN | named if target.kind == "command" else set[str]()
+    check = {*named, "instance", "seed", "output", "scratch"}
     _check_words("command", target.command, everywhere | run | {"scratch"})
     _check_words("version", target.version, everywhere)
     if not isinstance(target.check, str):
@@ -144,11 +153,11 @@ def _check_words(key: str, words: Collection[str] | None, names: set[str]) -> No
                 "{seed}, braces {{ and }}."
             ) from error
         for name, *rest in fields:
-            if name is not None and not (name in names and name.isidentifier() and not any(rest)):
+            if name is not None and (name not in names or any(rest)):
                 listed = ", ".join("{" + name + "}" for name in sorted(names))
                 raise InputError(
-                    f"target.{key} has an unknown placeholder {{{name}}}. Use {listed}; a brace is "
-                    "written {{."
+                    f"target.{key} has an unknown placeholder in {word!r:.80}. Use {listed}, as "
+                    "they are written here; a brace is written {{."
                 )
             if name in ("arguments", "program") and word != f"{{{name}}}":
                 raise InputError(

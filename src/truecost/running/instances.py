@@ -48,7 +48,13 @@ def read_instances(table: InstanceTable, folder: Path) -> list[Instance]:
             for name, extras in rows
         ]
         _check_names(instances)
-    return instances if table.families is None else _with_families(instances, table, folder)
+    if table.families is not None:
+        instances = _with_families(instances, table, folder)
+    labels = [instance.extras.get(FAMILY) for instance in instances]
+    if any(labels) and not all(labels):
+        name = instances[[bool(label) for label in labels].index(False)].name
+        raise InputError(f"instances.families: {name!r:.120} has no family. Give it one.")
+    return instances
 
 
 def _rows(text: str) -> list[Row]:
