@@ -58,6 +58,7 @@ def test_a_full_screen_keeps_whole_caveats() -> None:
     given = records.proven("probably better", question=Question(margin="5%"), caveats=caveats)
     sample = replace(given, statements=(*given.statements, *more, records.statement("margin")))
     text = terminal.screen(sample, steps=("truecost plan x", "truecost audit x"))
+    assert len(text.splitlines()) < 24
     assert "Caveat 0" in text
     assert "--all" in text
     assert "Caveat 8" not in text

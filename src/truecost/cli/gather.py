@@ -37,11 +37,14 @@ def command(
     from truecost.show.summaries import campaign_summary
 
     read = read_scenario(scenario, quiet)
-    path = journal or Path(f"{read.name}.db")
     chosen: int | Path | None = None
     if configurations is not None:
         chosen = int(configurations) if configurations.isdecimal() else Path(configurations)
     with execution(running, quiet=quiet, json=json) as how:
-        gathered = gather(read, path, configurations=chosen, instances=instances, runs=runs, **how)
-    text = f"{campaign_summary(gathered)}\nNext: truecost audit {shlex.quote(str(path))}"
+        gathered = gather(
+            read, journal, configurations=chosen, instances=instances, runs=runs, **how
+        )
+    text = (
+        f"{campaign_summary(gathered)}\nNext: truecost audit {shlex.quote(str(gathered.journal))}"
+    )
     print_result(gathered.to_dict(), text, json=json)

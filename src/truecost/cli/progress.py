@@ -54,10 +54,10 @@ class Meter:
             parts.append(f"{count:,}{'' if total is None else f'/{total:,}'} {self._what}")
         if cpu is not None:
             parts.append(f"CPU {_clock(cpu)}")
-        parts.append(f"{_clock(now - self._started)} gone")
+        parts.append(f"{_clock(now - self._started)} elapsed")
         since, before = self._first
         if share > before:
-            parts.append(f"{_clock((now - since) * (1 - share) / (share - before))} to go")
+            parts.append(f"{_clock((now - since) * (1 - share) / (share - before))} left")
         line = ", ".join([*parts, visible(note)] if note else parts)
         if self._watched:
             width = os.get_terminal_size(sys.stderr.fileno()).columns

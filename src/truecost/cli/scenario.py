@@ -31,7 +31,7 @@ def list_(json: Json = False) -> None:
         for name, size in one.sizes.items():
             count = f"{size.instances} instances, cutoff {size.cutoff:g} s"
             lines.append(f"  {name:<8} {count}: {size.what}")
-    text = "\n".join([*lines, "Next: truecost scenario export NAME FOLDER"])
+    text = "\n".join([*lines, "Write one into a folder: truecost scenario export NAME FOLDER"])
     print_result({"scenarios": [one.to_dict() for one in described]}, text, json=json)
 
 
@@ -108,6 +108,8 @@ def from_log(
     options = replace(reading, test=None).options_that_differ()
     words = ["truecost", "validate", runs, *options, "--scenario", str(made.path)]
     new = "" if instances else " --instances 'NEW/*'"
+    if new:
+        missing.append("Put your new instances in place of NEW/* below.")
     text = " ".join([f"Written: {made.path}.", *missing])
     text += f"\nNext: {shlex.join(words)}{new}"
     print_result({"scenario": made.path, "fill_in": made.fill_in}, text, json=json)

@@ -4,8 +4,8 @@ from typing import Final
 
 TERMS: Final[dict[str, str]] = {
     "approximate interval": "A two-sided t interval of the difference at 1 − δ, from at least 25 "
-    "units; where runs cannot fail, extended to Hall's. It can be badly wrong if rare large costs "
-    "are missing from the sample.",
+    "units. Where runs cannot fail, it is widened by a correction for skewness (Hall's). It can be "
+    "badly wrong if rare large costs are missing from the sample.",
     "basis": "Which runs count: test runs on fresh instances, runs of configurations that were "
     "fixed before, or the best of a fixed list (then δ is divided by the length of the list).",
     "censored run": "A run stopped before the cutoff because it could no longer matter. It counts "
@@ -17,7 +17,7 @@ TERMS: Final[dict[str, str]] = {
     "grade": "Better and worse are proven: each is wrong with probability at most δ, whatever the "
     "distribution of costs. Probably rests on the approximate interval. Undecided means that the "
     "runs cannot tell.",
-    "limit": "A guaranteed bound on what holds for all instances of this kind: one-sided, and "
+    "limit": "A guaranteed one-sided bound of a quantity over all instances of this kind. It is "
     "wrong with probability at most δ (5 % unless given).",
     "over-tuning": "By how much the training cost of the winner is too low, because it was chosen "
     "for being low.",

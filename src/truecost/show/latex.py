@@ -55,7 +55,7 @@ def sentence(assessment: "Assessment") -> str:
     difference, wins = assessment.statement("difference"), assessment.statement("wins")
     if same is None or difference is None or wins is None:
         compared = assessment.default not in (None, assessment.winner)
-        return f"{RESULT['not testable']}." if compared else "No default was compared with."
+        return f"{RESULT['not testable']}." if compared else "There was no default to compare with."
     unit, place = unit_of(assessment), capitalised(scope_of(assessment))
     observed, limits, near = map(escape, values(difference))
     noun = f"{'test ' if evidence.basis == 'test' else ''}instance{'s' * (same.instances > 1)}"
