@@ -241,6 +241,17 @@ def test_scores_that_are_better_when_large() -> None:
     assert needs[-1].units is not None
 
 
+def test_a_winner_without_training_runs() -> None:
+    """A winner that was tested only would be said to have no runs, or one without any be planned."""
+    costs = noise(1)
+    costs[1] = np.nan
+    runs, test = matrix(costs), matrix(noise(2))
+    log = Log(runs=runs, test=test, default="d", incumbent="c1", adaptive=True)
+    assert plan(log).now.runs == 80
+    with pytest.raises(InputError, match="c1 has no runs"):
+        plan(replace(log, test=None))
+
+
 def test_a_single_instance_needs_runs() -> None:
     """Runs of one instance would be planned for as if they had no noise."""
     costs = np.random.default_rng(1).gamma(2, 1, (2, 1, 30)).clip(0, 10)

@@ -14,7 +14,7 @@ import numpy as np
 
 from truecost.arrays import FloatArray
 from truecost.errors import InputError, counted
-from truecost.judge.assess import as_recorded, winner_of
+from truecost.judge.assess import as_recorded, default_of, row_of, winner_of
 from truecost.judge.assessment import plain
 from truecost.judge.costs import Costs, costs_of, known_means, units_of
 from truecost.judge.evidence import Evidence, gather_evidence, unit_of
@@ -183,14 +183,13 @@ def plan(
     log = named_once(log)
     question = as_recorded(log, question or Question())
     plans = [(log.runs, log.plan), *([] if log.test is None else [(log.test, log.test_plan)])]
-    tables = [table for table, _ in plans]
     sampled = unit_of(*max(plans, key=lambda pair: len(pair[0].instances)), question)
     winner = winner_of(log, question, _ranked(log.runs, sampled))
-    known = {name for table in tables for name in table.configurations}
-    default = log.default if log.default in known else None
+    default = default_of(log)
     pilot, comparisons = _forecast(log, question, sampled, winner, default)
-    row = next(table for table in tables if winner in table.configurations)
-    within, across, now = _noise(row.select(configurations=[winner]), sampled)
+    if (row := row_of(log, winner)) is None:
+        raise InputError(f"{winner} has no runs. Name a configuration that has some.")
+    within, across, now = _noise(row, sampled)
     if sampled == "family" and (error is not None or budget is not None):
         raise InputError("Runs for an error or a budget are planned for instances, not families.")
     if math.isnan(now.standard_error) and (error is not None or budget is not None):
@@ -359,9 +358,6 @@ def _noise(row: CostMatrix, sampled: Sampled) -> tuple[float, float, Size]:
     """
     counts = row.counts()[0]
     used, single = counts[counts > 0], len(row.instances) == 1
-    if not used.size:
-        name = row.configurations[0]
-        raise InputError(f"{name} has no runs. Name a configuration that has some.")
     if sampled == "family":
         means = units_of(known_means(row.charged), row.families)[0]
         means = means[~np.isnan(means)]

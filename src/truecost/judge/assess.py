@@ -20,7 +20,7 @@ from truecost.matrix.instances import named_once
 from truecost.matrix.log import Sampled
 from truecost.runs import Caveat
 from truecost.stats import betting, selection
-from truecost.stats.variance import VarianceComponents, variance_components
+from truecost.stats.variance import variance_components
 
 # The set of the best compares all pairs.
 MOST_LISTED: Final = 1_000
@@ -44,7 +44,7 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
     sampled = question.sampled or (None if log.plan is None else log.plan.sampled)
     families = log.runs.families if sampled == "family" else None
     costs = costs_of(log.runs, families)
-    winner, default = winner_of(log, question, costs), _default_of(log)
+    winner, default = winner_of(log, question, costs), default_of(log)
     rival = default if default != winner else None
     evidence = gather_evidence(log, question, winner, rival)
     caveats = _caveats(log, costs, default)
@@ -75,7 +75,7 @@ def assess(log: Log, question: Question | None = None) -> Assessment:
         ladder=ladder,
         selection=_selection(log, question, costs, families),
         ranking=_ranking(log, evidence, costs, best),
-        noise=_noise(log, winner),
+        noise=None if (row := row_of(log, winner)) is None else variance_components(row),
         caveats=tuple(dict.fromkeys(caveats)),
     )
 
@@ -111,7 +111,7 @@ def winner_of(log: Log, question: Question, costs: Costs) -> str:
     return log.runs.configurations[int(costs.order[0])]
 
 
-def _default_of(log: Log) -> str | None:
+def default_of(log: Log) -> str | None:
     """The default, where it has runs."""
     tables = (log.test, log.runs)
     names = [name for table in tables if table is not None for name in table.configurations]
@@ -208,13 +208,13 @@ def _ranking(
     return (*rows, *(row(name) for name in tested if name not in trained))
 
 
-def _noise(log: Log, winner: str) -> VarianceComponents | None:
-    """Variance within and across instances of the winner, in training if it has runs there."""
+def row_of(log: Log, name: str) -> CostMatrix | None:
+    """The runs of a configuration, in training if it has some there."""
     for table in (log.runs, log.test):
-        if table is not None and winner in table.configurations:
-            place = table.configurations.index(winner)
-            if table.counts()[place].any():
-                return variance_components(table.select(configurations=[winner]))
+        if table is None or name not in table.configurations:
+            continue
+        if table.counts()[table.configurations.index(name)].any():
+            return table.select(configurations=name)
     return None
 
 
