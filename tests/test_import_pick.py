@@ -9,6 +9,7 @@ from typing import Any
 
 import campaign_tools
 import numpy as np
+import optuna
 import pandas as pd
 import pytest
 from imports import DATA, codes, load, refused, sentences, statuses, write
@@ -144,6 +145,28 @@ def test_test_runs(tmp_path: Path) -> None:
     assert "nowhere" in refused(path, test=str(tmp_path / "nowhere.csv"))
 
 
+def test_scores_of_training_and_test(tmp_path: Path) -> None:
+    """Test scores would become costs otherwise than those they are compared with, or twice."""
+    study = optuna.create_study(direction="maximize")
+    space: Any = {"x": optuna.distributions.FloatDistribution(0, 1)}
+    study.add_trial(optuna.create_trial(params={"x": 0.5}, distributions=space, value=0.5))
+    test = str(write(tmp_path / "test.csv", "method,dataset,accuracy\na,x,0.25\nb,x,0.75\n"))
+    stored = tmp_path / "stored.csv"
+    write_log(load(test, maximise=True, low=0.25, high=1.0), stored)
+    for options, cost in (({}, -0.25), ({"high": 1.0}, 0.75), ({"low": 0.25, "high": 1.0}, 0.75)):
+        tests = {test, str(stored)} if "low" in options else {test}
+        for source in (study, test):
+            for tested in tests:
+                reading = options if source is study else options | {"maximise": True}
+                matrix = load(source, test=tested, **reading).test
+                assert matrix is not None
+                assert matrix.costs[0, 0, 0] == cost
+    assert "--low and --high" in refused(study, test=str(stored))
+    again = load(stored, maximise=True).runs
+    assert again == load(stored, maximise=True, low=0.25, high=1.0).runs == load(stored).runs
+    assert "Leave out --maximise" in refused(stored, maximise=True, high=2.0)
+
+
 def pipe(name: str) -> Callable[[Path], Path]:
     """A folder with a pipe of this name, which nobody ever writes to."""
 
@@ -238,7 +261,7 @@ FRAME = pd.DataFrame({"configuration": ["a"], "instance": ["x"], "cost": [1.0]})
         (DATA / "irace" / "tested.Rdata", {"columns": {"cost": "time"}}),
         (DATA / "smac" / "instances", {"maximise": True}),
         (DATA / "smac" / "instances", {"steps_are": "instances"}),
-        (DATA / "aslib" / "kissat-small", {"maximise": False}),
+        (DATA / "aslib" / "kissat-small", {"maximise": True}),
         (DATA / "benchexec", {"columns": {"cost": "time"}}),
         (FRAME, {"objective": "x"}),
         (FRAME, {"steps_are": "instances"}),

@@ -86,29 +86,42 @@ def _with_test(log: Log, reading: Reading) -> Log:
         return log
     runs = log.runs
     low, high = finite(runs.low), finite(runs.high)
-    if reading.maximise:
+    if log.maximised:  # those of scores
         low, high = reading.low, reading.high
     if runs.par is not None:
         low = high = None
     same = replace(
-        reading, test=None, format=None, default=None,
+        reading, test=None, format=None, default=None, maximise=log.maximised or reading.maximise,
         cutoff=runs.cutoff, par=runs.par, low=low, high=high,
     )  # fmt: skip
     test = import_runs(reading.test, same)
-    return log.replace(test=test.runs if test.test is None else test.test)
+    tested = test.runs if test.test is None else test.test
+    ends = (runs.low, runs.high)
+    if test.maximised != log.maximised or (test.maximised and (tested.low, tested.high) != ends):
+        raise InputError(
+            "Scores became costs in training and in the test, but not in the same way. Give the "
+            "least and the best score there can be: --low and --high."
+        )
+    return log.replace(test=tested)
 
 
 def _read(source: Any, reading: Reading) -> Log:
     kind = _format_of_path(source, reading) if isinstance(source, Path) else _format_of(source)
     for name, kinds in MEANT_FOR.items():
-        given = getattr(reading, name) not in (None, {})
         # With test runs, an option may be meant for one of the two files.
-        if given and kind not in kinds and (name == "maximise" or reading.test is None):
+        if reading.test is None and kind not in kinds and getattr(reading, name) not in (None, {}):
             column = name == "objective" and kind in TABLES
-            hint = "name its column: --columns cost=NAME" if column else "leave it out"
-            flag = name.replace("_", "-")
-            raise InputError(f"--{flag} means nothing for the format {kind}: {hint}.")
-    return READERS[kind](source, reading)
+            raise _meaningless(name, kind, "name its column: --columns cost=NAME" if column else "")
+    log = READERS[kind](source, reading)
+    # Other formats say it themselves.
+    if kind not in (*TABLES, "array", "truecost") and reading.maximise not in (None, log.maximised):
+        raise _meaningless("maximise", kind)
+    return log
+
+
+def _meaningless(name: str, kind: str, hint: str = "") -> InputError:
+    flag = name.replace("_", "-")
+    return InputError(f"--{flag} means nothing for the format {kind}: {hint or 'leave it out'}.")
 
 
 def _read_truecost(source: Any, reading: Reading) -> Log:
@@ -158,7 +171,6 @@ MEANT_FOR = {
     "columns": TABLES,
     "objective": ("optuna", *FOLDERS),
     "steps_are": ("optuna",),
-    "maximise": (*TABLES, "array", "truecost"),
 }
 
 

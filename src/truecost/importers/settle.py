@@ -20,7 +20,9 @@ def rescaled(log: Log, reading: Reading) -> Log:
     ends = (reading.low, reading.high)
     if (*ends, reading.cutoff, reading.par, reading.maximise) == (None,) * 5:
         return log
-    if reading.maximise is not None and (log.tool != "table" or runs.par is not None):
+    if log.maximised and reading.maximise and _agree(runs, reading):
+        return log
+    if reading.maximise is not None and (log.tool != "table" or runs.par or log.maximised):
         raise InputError("These runs have their costs already. Leave out --maximise.")
     if runs.cutoff is not None and runs.par is not None:
         cutoff, par = reading.cutoff or runs.cutoff, reading.par or runs.par
@@ -43,6 +45,13 @@ def rescaled(log: Log, reading: Reading) -> Log:
         cost_unit=unit_of(runs) or log.cost_unit,
         maximised=log.maximised or bool(reading.maximise),
     )
+
+
+def _agree(runs: CostMatrix, reading: Reading) -> bool:
+    """Whether scores in the range that the caller gives would cost what these runs do."""
+    low, high = finite(reading.low), finite(reading.high)
+    ends = (-np.inf if high is None else 0.0, np.inf if low is None else (high or 0.0) - low)
+    return low is high is None or ends == (runs.low, runs.high)
 
 
 def _charged(matrix: CostMatrix, reading: Reading) -> tuple[CostMatrix, list[Caveat]]:
