@@ -193,6 +193,19 @@ def test_damaged_files_raise_our_error(tmp_path: Path, ending: str) -> None:
         place.write_bytes(whole)
 
 
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    """Somebody's file would be deleted or overwritten because of its name."""
+    path = tmp_path / "runs.csv"
+    theirs = test_path(path)
+    theirs.write_text("theirs")
+    with pytest.raises(InputError, match=r"runs-test\.csv would be overwritten"):
+        write_log(full(), path)
+    assert list(tmp_path.iterdir()) == [theirs]
+    write_log(full().replace(test=None), path)
+    assert read_log(path).test is None
+    assert theirs.read_text() == "theirs"
+
+
 def test_other_endings_are_refused(tmp_path: Path) -> None:
     """A matrix would be written as csv under the name of another format."""
     for name in ("runs.parquet", ".csv", "runs"):

@@ -70,13 +70,13 @@ def write_log(log: Log, path: str | os.PathLike[str]) -> None:
     contents = {path: _table(log.runs), metadata_path(path): _metadata(log)}
     if log.test is not None:
         contents[test_path(path)] = _table(log.test)
+        if test_path(path).exists() and not metadata_path(path).exists():
+            raise InputError(f"{test_path(path)} would be overwritten. Choose another name.")
     for place, text in contents.items():
         content = text.encode("utf-8", "surrogatepass")
         with whole_file(place) as file:
             # Without a time in it, the same runs give the same file.
             file.write(gzip.compress(content, mtime=0) if place.suffix == ".gz" else content)
-    if log.test is None:
-        test_path(path).unlink(missing_ok=True)
 
 
 def _metadata(log: Log) -> str:
