@@ -175,7 +175,9 @@ def test_impossible_sizes_leave_no_journal(run: Gatherings, size: dict[str, Any]
 
 
 def test_files_are_taken_for_scenarios(run: Gatherings) -> None:
-    """Python users would have to read the scenario themselves."""
+    """Python users would have to read the scenario themselves, or get a traceback."""
+    with pytest.raises(InputError, match="no scenario"):
+        gather({"name": "toy"}, pool=tools.Pool())  # type: ignore[arg-type]
     path = str(run.folder / "g.db")
     result = gather(str(run.scenario.path), path, **SIZE, pool=tools.Pool())
     assert json.loads(json.dumps(result.to_dict()))["runs"] == 24

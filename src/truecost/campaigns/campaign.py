@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from truecost.campaigns.budget import Budget, Purse, Tally
 from truecost.campaigns.trouble import FirstRuns, Problem, aborted, set_aside, unused_name
@@ -19,10 +19,8 @@ from truecost.errors import InputError, did_you_mean
 from truecost.journal.journal import Journal, Kind
 from truecost.journal.logs import BUDGET
 from truecost.running.pools import Finished, Pool, Task, open_pool
+from truecost.running.scenario import Scenario
 from truecost.runs import Status
-
-if TYPE_CHECKING:
-    from truecost.running.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +68,15 @@ class Execution(TypedDict, total=False):
     announce: Callable[[str], None] | None
 
 
+def scenario_of(given: Scenario | str | os.PathLike[str]) -> Scenario:
+    """A scenario, or that of a file."""
+    if isinstance(given, str | os.PathLike):
+        return Scenario.read(given)
+    if not isinstance(given, Scenario):
+        raise InputError(f"{given!r:.80} is no scenario. Name its file.")
+    return given
+
+
 class Campaign:
     """A journal open for writing and a pool, opened when the first run is needed.
 
@@ -78,7 +85,7 @@ class Campaign:
 
     def __init__(
         self,
-        scenario: "Scenario",
+        scenario: Scenario,
         journal: str | os.PathLike[str],
         kind: Kind,
         settings: Mapping[str, Any],

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from truecost.campaigns.budget import Budget, Tally
-from truecost.campaigns.campaign import Campaign, Execution
+from truecost.campaigns.campaign import Campaign, Execution, scenario_of
 from truecost.campaigns.configurations import Contestants, check_default, starting_points
 from truecost.campaigns.instances import (
     distinct,
@@ -90,7 +90,7 @@ def configure(
     >>> tc.configure("scenario.toml", "search.db", budget=30).runs <= 30
     True
     """
-    read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
+    read = scenario_of(scenario)
     check_choice("sampled", sampled, ("instance", "family"))
     question = Question(primary=primary, margin=margin, sampled=sampled, delta=delta)
     check_default(read)

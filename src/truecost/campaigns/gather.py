@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from truecost.campaigns.budget import Budget
-from truecost.campaigns.campaign import Campaign, Execution
+from truecost.campaigns.campaign import Campaign, Execution, scenario_of
 from truecost.campaigns.configurations import given_configurations
 from truecost.campaigns.instances import distinct
 from truecost.campaigns.results import Gathered
@@ -31,7 +31,7 @@ CONFIGURATIONS, RUNS = 50, 5
 
 def gather(
     scenario: Scenario | str | os.PathLike[str],
-    journal: str | os.PathLike[str],
+    journal: str | os.PathLike[str] | None = None,
     *,
     configurations: "int | str | os.PathLike[str] | Sequence[Configuration] | None" = None,
     instances: int | None = None,
@@ -45,7 +45,7 @@ def gather(
     scenario
         What is run: a `Scenario` or its file.
     journal
-        Where runs are recorded; begun if it does not exist.
+        Where runs are recorded; by default named after the scenario. The same call continues it.
     configurations
         How many: the default and random ones (50); or the configurations themselves, or a file that
         lists them.
@@ -61,8 +61,9 @@ def gather(
     >>> tc.gather(scenario, "runs.db", configurations=3, instances=2, runs=1).runs
     6
     """
-    scenario = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
-    with Campaign(scenario, journal, "gather", {}, **execution) as campaign:
+    scenario = scenario_of(scenario)
+    path = Path(f"{scenario.name}.db" if journal is None else journal)
+    with Campaign(scenario, path, "gather", {}, **execution) as campaign:
         book = campaign.journal
         plans = [event.data for event in book.events(PLAN)]
         last = plans[-1] if plans else {}

@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from truecost.campaigns.budget import Budget, Tally
-from truecost.campaigns.campaign import Campaign, Execution
+from truecost.campaigns.campaign import Campaign, Execution, scenario_of
 from truecost.campaigns.configurations import Contestants, contestants_of
 from truecost.campaigns.instances import (
     AtHand,
@@ -97,7 +97,7 @@ def validate(
             "--scenario scenario.toml. For logs of irace and SMAC3, `truecost scenario from-log` "
             "writes one."
         )
-    read = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
+    read = scenario_of(scenario)
     sources = [] if source is None else source if isinstance(source, list | tuple) else [source]
     tests = [path for one in sources if (path := journal_of_test(one)) is not None]
     if not tests:
