@@ -167,7 +167,8 @@ def _read_metadata(path: Path) -> dict[str, Any]:
             raise InputError(f"This is no JSON ({error}). Restore the file.") from None
         if not isinstance(data, dict) or data.get("truecost") != FORMAT:
             raise InputError(
-                "This is not metadata that this version of truecost wrote. Write it again."
+                "This is not metadata that this version of truecost wrote. Write it again, or read "
+                "the table alone: --format table."
             )
         return data
 
