@@ -22,9 +22,10 @@ from scenarios import read
 
 from truecost.errors import InputError, LostClusterError, TruecostError
 from truecost.running import machine
+from truecost.running.execute import Caller
 from truecost.running.machine import this_machine
 from truecost.running.pools import Pool, Task, open_pool
-from truecost.running.pools.worker import Job, remote_run, worker_slots
+from truecost.running.pools.worker import Job, Slots, remote_run, worker_slots
 from truecost.running.slots import LostSlotError, Slot
 from truecost.runs import Outcome, Status
 
@@ -136,6 +137,21 @@ def test_a_supervisor_killed_while_it_starts_costs_no_run(
     scenario = read(tmp_path)
     with ThreadPoolExecutor(1) as threads, open_pool(scenario, threads, pin=False) as pool:
         assert len(finish(pool, tasks(scenario)[:1])) == 1
+
+
+@pytest.mark.usefixtures("scratch")
+def test_idle_slots_of_other_campaigns_give_their_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second campaign on a living cluster would find no free core."""
+    first = machine.cores()[:1]
+    monkeypatch.setattr(machine, "cores", lambda: first)
+    scenario, slots = read(tmp_path), Slots()
+    caller, task = Caller(scenario), tasks(scenario)[0]
+    slots.make("first", caller, task, cores=1)
+    slots.add("first", Slot())
+    slots.make("second", caller, task, cores=1)
+    slots.release("second")
 
 
 class Puppet(Executor):

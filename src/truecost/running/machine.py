@@ -118,9 +118,9 @@ def claimed_cores(number: int | None, size: int = 1) -> Iterator[list[tuple[int,
         workers = len(claims) // size
         if workers < (number or 1):
             raise InputError(
-                f"Only {len(claims)} of {len(usable)} cores are free: another truecost runs "
-                "solvers on the others. Wait for it, or use --no-pin to share cores, which "
-                "disturbs the times of runs."
+                f"Only {len(claims)} of {len(usable)} cores are free: another truecost, or another "
+                "thread of this worker, runs solvers on the others. Wait for it, use fewer "
+                "workers, or --no-pin to share cores, which disturbs the times of runs."
             )
         chosen = [*claims][: workers * size]
         for core in claims.keys() - chosen:

@@ -109,8 +109,8 @@ class Slots:
                 idle.slot = Slot(cores=idle.slot.cores)
             self._idle.remove(idle)
             return idle
-        # Another campaign's may have the last free cores.
-        if self._idle:
+        # These are other campaigns', and may have the last free cores.
+        while self._idle:
             self._idle.pop().close()
         with ExitStack() as claim:
             pinned = claim.enter_context(claimed_cores(1, cores))[0] if cores else None
