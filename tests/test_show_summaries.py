@@ -58,6 +58,8 @@ def test_the_winner_is_recommended_as_arguments() -> None:
     assert shlex.split(text.splitlines()[-1]) == ["--restarts=3", "--phase=on"]
     assert "Use the winner" in text
     assert "luck" not in text
+    text = summaries.search_summary(configured(records.proven("better")), ["-phase", "o n"])
+    assert shlex.split(text.splitlines()[-1]) == ["-phase", "o n"]
 
 
 @pytest.mark.parametrize("grade", ["undecided", "probably better", "worse"])

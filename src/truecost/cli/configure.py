@@ -53,6 +53,7 @@ def command(
     Rerun the same command to resume; a larger budget continues the search and tests again.
     """
     from truecost.campaigns.configure import configure
+    from truecost.running.execute import Caller
     from truecost.show.next_steps import next_steps
     from truecost.show.summaries import search_summary
 
@@ -78,7 +79,8 @@ def command(
         larger = replace(configured.budget, amount=2.0 * math.ceil(spent))
         steps = (*steps[:1], typed(larger))
     verdict = verdict_text(assessment, everything=all_, steps=steps)
-    print_result(configured.to_dict(), f"{search_summary(configured)}\n\n{verdict}", json=json)
+    summary = search_summary(configured, Caller(read).arguments(configured.recommended))
+    print_result(configured.to_dict(), f"{summary}\n\n{verdict}", json=json)
 
 
 def _starts(path: Path, scenario: "Scenario") -> Any:

@@ -21,6 +21,7 @@ from truecost.running.tables import Limits, cause_of, is_file
 from truecost.running.targets import STYLES, Answer, Task
 from truecost.runs import Outcome, Status
 from truecost.space.arguments import arguments
+from truecost.space.space import Configuration
 
 # A check and a version command are not part of a run; seconds that they may take.
 CHECK_LIMITS, VERSION_LIMITS = Limits(wall=600.0, output=1.0), Limits(wall=60.0, output=1.0)
@@ -43,15 +44,19 @@ class Caller:
 
     def command_line(self, task: Task, scratch: str = "") -> list[str]:
         """What is executed for a run; no shell ever sees it."""
-        target, values = self.scenario.target, task.configuration.values
-        words: list[str] = []
-        if target.builder is not None:
-            words = self._words("builder", dict(values))
-        elif target.kind != "python":
-            switches = self.scenario.space.switches if target.kind == "irace" else None
-            words = arguments(task.configuration, target.style or switches or STYLES[target.kind])
+        words = self.arguments(task.configuration)
         command = self._filled("command", self._values(task, scratch), words)
         return targets.call(self.scenario, command, words, task)
+
+    def arguments(self, configuration: Configuration) -> list[str]:
+        """A configuration as the target takes it; nothing where that is a Python function."""
+        target = self.scenario.target
+        if target.builder is not None:
+            return self._words("builder", dict(configuration.values))
+        if target.kind == "python":
+            return []
+        switches = self.scenario.space.switches if target.kind == "irace" else None
+        return arguments(configuration, target.style or switches or STYLES[target.kind])
 
     def check_line(self, task: Task, output: str, scratch: str = "") -> list[str]:
         """What is executed to check a solved run, whose output is in this file."""

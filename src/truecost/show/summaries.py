@@ -1,6 +1,7 @@
 """What importing and campaigns did, in a few lines; and what the demo tells."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
@@ -113,8 +114,11 @@ USE: Final = {
 }  # fmt: skip
 
 
-def search_summary(configured: "Configured") -> str:
-    """Return what `configure` did and which configuration to use, as lines."""
+def search_summary(configured: "Configured", words: Sequence[str] = ()) -> str:
+    """Return what `configure` did and which configuration to use, as lines.
+
+    `words` are its arguments as the target takes them.
+    """
     lines = [
         f"{visible(configured.scenario)}: {counted(configured.configurations, 'configuration')} "
         f"tried in {counted(configured.runs, 'run')}, {_spent(configured)}"
@@ -130,7 +134,8 @@ def search_summary(configured: "Configured") -> str:
         lines.append("Keep the default; the search found nothing better:")
     else:
         lines.append(USE[side, configured.assessment.grade == "better"])
-    return "\n".join([*lines, f"  {arguments(chosen.values)}"])
+    pasted = visible(shlex.join(words)) if words else arguments(chosen.values)
+    return "\n".join([*lines, f"  {pasted}"])
 
 
 DEMO: Final = (
