@@ -186,6 +186,19 @@ def test_a_beginning_that_was_interrupted_is_repeated(scenario: Scenario, tmp_pa
             assert journal.is_blank
 
 
+@pytest.mark.parametrize("where", [None, "elsewhere.db"])
+def test_a_journal_that_goes_away_ends_its_campaign(
+    gathered: Path, scenario: Scenario, tmp_path: Path, where: str | None
+) -> None:
+    """A weekend's runs would be written to a file that was deleted."""
+    with Journal.write(gathered, scenario, "gather", {}) as writer:
+        gathered.rename(tmp_path / (where or "deleted"))
+        if where is None:
+            gathered.touch()
+        with pytest.raises(InputError, match="moved or deleted"):
+            writer.add([])
+
+
 def test_a_link_is_the_journal_it_names(gathered: Path, scenario: Scenario, tmp_path: Path) -> None:
     """Behind a link, runs in the log of a living journal would be missed, or a file that SQLite
     would roll back be overlooked.

@@ -190,6 +190,11 @@ class Journal:
 
     def add(self, finished: Iterable["Finished"]) -> None:
         """Write finished runs, and all that waits for a commit; on disk when this returns."""
+        # SQLite would go on writing to a file that nobody can open any more.
+        if not store.is_in_place(self.path, self._lock):
+            raise InputError(
+                f"{self.path}: this journal was moved or deleted while it was written."
+            )
         ended = datetime.now(UTC).isoformat(timespec="seconds")
         with self._writing(commit=True) as connection:
             for run in finished:

@@ -122,6 +122,14 @@ def _begin(handle: int) -> None:
                 os.fsync(handle)
 
 
+def is_in_place(path: Path, lock: int | None) -> bool:
+    """Whether a journal that is open for writing still has its name."""
+    try:
+        return lock is None or os.path.samestat(path.stat(), os.fstat(lock))
+    except OSError:
+        return False
+
+
 def begin_anew(connection: sqlite3.Connection) -> None:
     """Replace all tables by empty ones; inside a transaction."""
     tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
