@@ -121,6 +121,20 @@ def test_configurations_added_later_have_estimates_only() -> None:
     assert "later-configurations" in codes(first)
 
 
+def test_the_best_of_a_list_with_missing_runs() -> None:
+    """A configuration would be out of the set of the best though not all of its runs are there, or a
+    journal's list be looked at a second time once it is finished.
+    """
+    costs = np.linspace(0.1, 0.9, 3)[:, np.newaxis] + np.zeros(40)
+    costs[1, 0] = np.nan
+    runs = table(costs)
+    best = [row.maybe_best for row in judged(log(runs), configuration="c0").ranking]
+    assert sorted(map(str, best)) == ["False", "None", "True"]
+    plan = Plan(order=runs.instances, planned=40, candidates=runs.configurations, watched=False)
+    planned = judged(log(runs, plan=plan), configuration="c0")
+    assert [row.maybe_best for row in planned.ranking] == [None] * 3
+
+
 def test_fixed_before_needs_a_name() -> None:
     """The best of several would be called fixed before."""
     for incumbent in (None, "c2"):

@@ -156,6 +156,9 @@ def _best_set(evidence: Evidence, question: Question) -> dict[str, bool] | None:
     if evidence.sampled != "seed":
         means = units_of(known_means(runs.costs), evidence.families)
     compared = ~np.isnan(means).any(axis=1)
+    # The one look at a journal is for all of its list.
+    if evidence.share < 1 and not compared.all():
+        return None
     if not 2 <= compared.sum() <= MOST_LISTED:
         return None
     scaled = np.clip((means[compared] - runs.low) / runs.width, 0, 1)

@@ -14,7 +14,7 @@ from truecost.judge.evidence import Evidence
 from truecost.judge.pairs import Pair, pair_of, runs_of, scale_of
 from truecost.judge.question import Question
 from truecost.stats import approximate, quantities
-from truecost.stats.ladder import PenaltyRanges, has_ladder, penalty_ranges
+from truecost.stats.ladder import has_ladder, penalty_ranges
 from truecost.stats.quantities import Limits, Numbers, limits
 
 # Times below this part of the cutoff are not told apart in a median speed-up.
@@ -106,45 +106,28 @@ def _difference(pair: Pair, terms: _Terms) -> tuple[Statement, Ladder | None]:
 
     With several penalties it is proven at the declared one only if it is proven at all from 2 on.
     """
+
+    def state(ends: Limits, **fields: Any) -> Statement:
+        return terms.with_limits(ends, quantity="difference", no_difference=0.0, **fields)
+
     gaps, scale = np.subtract(*pair.unit_costs()), pair.scale
     observed = float(gaps.mean())
     fields = {"observed": observed, "penalty": scale.par, **_approximate(pair, terms, gaps)}
     if not pair.bounded:
-        fields |= {"quantity": "difference", "no_difference": 0.0}
-        return terms.with_limits(_unknown(observed), **fields), None
-    declared = terms.state(quantities.difference(pair.ours, pair.theirs, scale), **fields)
+        return state(_unknown(observed), **fields), None
+    sides = pair.ours, pair.theirs, scale
     if not has_ladder(scale):
-        return declared, None
-    ranges = penalty_ranges(
-        pair.ours, pair.theirs, scale, terms.delta, families=pair.families, **terms.looks
-    )
-    declared, others = _on_ladder(declared, ranges), []
-    for penalty, ends in ranges.limits.items():
-        other = terms.with_limits(ends, quantity="difference", no_difference=0.0, penalty=penalty)
-        others.append(declared if penalty == scale.par else _on_ladder(other, ranges))
+        return terms.state(quantities.difference(*sides), **fields), None
+    ranges = penalty_ranges(*sides, terms.delta, families=pair.families, **terms.looks)
+    better, worse = ranges.better, ranges.worse
+    at = {penalty: state(ends, penalty=penalty) for penalty, ends in ranges.limits.items()}
+    declared = at[scale.par or math.inf] = replace(at[scale.par or math.inf], **fields)
     # What an earlier look proved stays proven, whatever is observed now.
-    mixed = not declared.proven and (
-        (ranges.better is not None and observed > 0) or (ranges.worse is not None and observed < 0)
-    )
+    opposite = (better is not None and observed > 0) or (worse is not None and observed < 0)
+    mixed = opposite and not declared.proven
     return declared, Ladder(
-        statements=tuple(others), better=ranges.better, worse=ranges.worse, mixed=mixed
-    )
-
-
-def _on_ladder(statement: Statement, ranges: PenaltyRanges) -> Statement:
-    """The statement with limits that say no more than the grade at its penalty."""
-
-    def within(ends: tuple[float, float] | None) -> bool:
-        return ends is not None and ends[0] <= (statement.penalty or 0.0) <= ends[1]
-
-    proven = within(ranges.worse) - within(ranges.better)
-    lower, upper = statement.lower, statement.upper
-    return replace(
-        statement,
-        lower=max(lower, 0.0) if proven > 0 else min(lower, 0.0),
-        upper=min(upper, 0.0) if proven < 0 else max(upper, 0.0),
-        proven=proven,
-    )
+        statements=tuple(at.values()), better=better, worse=worse, mixed=mixed
+    )  # fmt: skip
 
 
 def _approximate(pair: Pair, terms: _Terms, gaps: FloatArray) -> dict[str, Any]:

@@ -25,7 +25,8 @@ OUTWARD = (3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 50.0, 75.0, 100.0, 200.0, 500.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PenaltyRanges:
     """The lowest and the highest penalty at which a direction is proven, all between included; None
-    where it is at none. `limits` of the difference at all penalties that were tested.
+    where it is at none. `limits` of the difference at the declared penalty and at all others that
+    were tested, which say no more than what is proven there.
     """
 
     limits: Mapping[float, Limits]
@@ -81,7 +82,23 @@ def penalty_ranges(
     # Of several looks one may have proven better and another worse.
     better = climb(lambda penalty: test(penalty).upper <= 0, outward)
     worse = climb(lambda penalty: test(penalty).lower >= 0, outward)
-    return PenaltyRanges(limits=dict(sorted(tested.items())), better=better, worse=worse)
+    test(declared)
+    ends = {
+        penalty: _clipped(tested[penalty], _within(penalty, worse) - _within(penalty, better))
+        for penalty in sorted(tested)
+    }
+    return PenaltyRanges(limits=ends, better=better, worse=worse)
+
+
+def _within(penalty: float, ends: tuple[float, float] | None) -> bool:
+    return ends is not None and ends[0] <= penalty <= ends[1]
+
+
+def _clipped(ends: Limits, direction: int) -> Limits:
+    """The limits, beyond 0 only in the direction that is proven."""
+    lower = max(ends.lower, 0.0) if direction > 0 else min(ends.lower, 0.0)
+    upper = min(ends.upper, 0.0) if direction < 0 else max(ends.upper, 0.0)
+    return Limits(ends.observed, lower, upper, direction)
 
 
 def climb(
