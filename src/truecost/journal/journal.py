@@ -72,7 +72,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
-        self.path = path
+        self.path, self._file = path, path.absolute()
         self.question: dict[str, Any] = {}
         self._connection, self._lock = connection, lock
 
@@ -191,10 +191,8 @@ class Journal:
     def add(self, finished: Iterable["Finished"]) -> None:
         """Write finished runs, and all that waits for a commit; on disk when this returns."""
         # SQLite would go on writing to a file that nobody can open any more.
-        if not store.is_in_place(self.path, self._lock):
-            raise InputError(
-                f"{self.path}: this journal was moved or deleted while it was written."
-            )
+        if not store.is_in_place(self._file, self._lock):
+            raise InputError(f"{self.path}: the journal was moved or deleted. Put it back.")
         ended = datetime.now(UTC).isoformat(timespec="seconds")
         with self._writing(commit=True) as connection:
             for run in finished:
