@@ -120,7 +120,7 @@ def test_no_figure_shows_a_single_point() -> None:
     """The page about one instance would have a scatter plot of one point, that about two
     configurations a ranking of what the verdict compares.
     """
-    assert set(_pictures(records.samples()["seeds"])).isdisjoint({"scatter", "deciding"})
+    assert set(_pictures(records.samples()["seeds"])).isdisjoint({"scatter", "deciding", "matrix"})
     two = set(_pictures(records.judged(records.times(2), default="0")))
     assert {"scatter", "deciding"} <= two
     assert two.isdisjoint({"ranking", "matrix"})

@@ -153,5 +153,7 @@ def is_hash(name: str) -> bool:
 
 
 def label(name: str) -> str:
-    """A configuration's name inside a sentence: the first eight digits of a hash are enough."""
-    return name[:8] if is_hash(name) else short(name)
+    """A configuration's name inside a sentence; of hashes ten digits, so that names that truecost
+    gave are whole and can be typed.
+    """
+    return name[:10] if is_hash(name) else short(name)

@@ -109,6 +109,12 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             f"{same.won} of {counted(same.pairs, 'run')}. Bars show the limits of the difference.",
             "",
         )
+        add(
+            "ecdf",
+            f"Share of runs {'solved within a time' if time else 'that cost at most so much'}, for "
+            "winner and default.",
+            "The higher line is better.",
+        )
         # Of a single instance they would show one point and one bar.
         if (pairs := instance_costs(same)).half and same.instances > 1:
             add(
@@ -117,13 +123,6 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
                 "the default's.",
                 "One point per instance. Below the diagonal the winner costs less.",
             )
-        add(
-            "ecdf",
-            f"Share of runs {'solved within a time' if time else 'that cost at most so much'}, for "
-            "winner and default.",
-            "The higher line is better.",
-        )
-        if pairs.half and same.instances > 1:
             add(
                 "deciding",
                 "The instances with the largest differences, and what each adds to the mean "
@@ -149,8 +148,8 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             "over_tuning",
             "The winner's training cost, and what it is once over-tuning of "
             f"{number(error)} is taken into account.",
-            f"From {counted(assessment.selection.splits, 'random split')} of the instances: one "
-            "half chooses, the other half tests.",
+            f"From {counted(assessment.selection.splits, 'random split')}: one half chooses, the "
+            "other half tests.",
         )
     # Winner and default alone are compared already.
     if len(assessment.ranking) > 2:
@@ -161,11 +160,12 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
             "The best configurations by training cost"
             f"{', for equally hard instances' if adjusted else ''}.",
         )
-        add(
-            "matrix",
-            "Mean cost of each configuration on each instance; darker costs more.",
-            "Dark cells cost more.",
-        )
+        if len(assessment.log.runs.instances) > 1:
+            add(
+                "matrix",
+                "Mean cost of each configuration on each instance; darker costs more.",
+                "Dark cells cost more.",
+            )
     return drawn
 
 

@@ -44,7 +44,7 @@ def _compared(assessment: "Assessment") -> "SameInstances":
     return assessment.same
 
 
-def _pairs(assessment: "Assessment") -> InstanceCosts:
+def _instance_costs(assessment: "Assessment") -> InstanceCosts:
     return instance_costs(_compared(assessment))
 
 
@@ -97,7 +97,7 @@ def same_instances(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes"
 def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw the winner's mean cost on each instance against the default's."""
     ax = axes_of(ax, (3.4, 3.5))
-    pairs = _pairs(assessment)
+    pairs = _instance_costs(assessment)
     x, y = pairs.default, pairs.winner
     looks = (
         (y < x, "winner costs less", BLUE, "o"),
@@ -135,7 +135,7 @@ def scatter(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
 def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw the share of runs that cost at most so much: of running times, the share solved."""
     ax = axes_of(ax)
-    pairs, time = _pairs(assessment), is_time(assessment)
+    pairs, time = _instance_costs(assessment), is_time(assessment)
     sides = (
         ("winner", pairs.winner_runs, BLUE, "-"),
         ("default", pairs.default_runs, ORANGE, (0, (5, 2))),
@@ -169,7 +169,7 @@ def ecdf(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
 def deciding(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     """Draw what the instances with the largest differences add to the mean difference."""
     ax = axes_of(ax)
-    pairs = _pairs(assessment)
+    pairs = _instance_costs(assessment)
     order = np.argsort(-np.abs(pairs.parts), kind="stable")
     # One more alone needs no bar for others.
     most = MOST_BARS + (len(order) == MOST_BARS + 1)
