@@ -570,6 +570,11 @@ def test_a_pattern_is_remembered(run: Validations, monkeypatch: pytest.MonkeyPat
     second = validate(words[2], words[4], budget=words[6], pool=pool)
     assert (second.runs, second.stop.why) == (12, "instances")
     assert "plan" in next_steps(second.assessment)[0]
+    # Also from another folder.
+    monkeypatch.chdir(run.folder)
+    elsewhere = validate("new/v.db", run.scenario, pool=pool)
+    assert (elsewhere.instances, elsewhere.left_out) == (6, 0)
+    monkeypatch.chdir(run.folder / "new")
     third = validate("v.db", words[4], instances="n 3*.txt", complete=True, pool=pool)
     assert (third.instances, third.stop.units) == (11, 11)
 

@@ -27,27 +27,42 @@ if TYPE_CHECKING:
 Wanted: TypeAlias = str | os.PathLike[str] | Sequence[Instance | str | os.PathLike[str]]
 
 
+class Pattern(NamedTuple):
+    """A pattern of files, and the folder in which it was typed."""
+
+    text: str
+    folder: str
+
+    def instances(self) -> list[Instance]:
+        """The files it matches there, or in the current folder where the files were moved."""
+        with suppress(InputError):
+            return matching(self.text, Path(self.folder))
+        return matching(self.text, Path.cwd())
+
+
 class AtHand(NamedTuple):
     """The instances that are asked for, by which pattern, if any; and all there are, by name."""
 
     chosen: list[Instance]
-    pattern: str | None
+    pattern: Pattern | None
     named: dict[str, Instance]
 
 
 def find_instances(
-    scenario: "Scenario", wanted: Wanted | None, patterns: Iterable[str] = ()
+    scenario: "Scenario", wanted: Wanted | None, patterns: Iterable[Pattern] = ()
 ) -> AtHand:
     """The instances that are asked for: without `wanted` those of the recorded `patterns`, else the
     scenario's.
     """
-    pattern = os.fspath(wanted) if isinstance(wanted, str | os.PathLike) else None
+    pattern = None
+    if isinstance(wanted, str | os.PathLike):
+        pattern = Pattern(os.fspath(wanted), str(Path.cwd()))
     earlier: list[Instance] = []
     for recorded in patterns:
         with suppress(InputError):  # the caller says which instance is missing
-            earlier += matching(recorded, Path.cwd())
+            earlier += recorded.instances()
     if pattern is not None:
-        chosen = matching(pattern, Path.cwd())
+        chosen = pattern.instances()
     elif wanted is None:
         chosen = earlier or list(scenario.instances)
     elif isinstance(wanted, Sequence):

@@ -16,7 +16,7 @@ from truecost.campaigns.budget import Purse, Tally
 from truecost.campaigns.campaign import Campaign
 from truecost.campaigns.configurations import Contestants
 from truecost.campaigns.deciding import HOPELESS, PILOT, Decider
-from truecost.campaigns.instances import draw_order, units_of
+from truecost.campaigns.instances import Pattern, draw_order, units_of
 from truecost.campaigns.results import Stop
 from truecost.errors import InputError
 from truecost.journal.logs import MORE, STOP, TEST, last_stop, recorded_plan
@@ -70,7 +70,7 @@ def begin_test(
     purse: Purse,
     *,
     used: Mapping[str, str | None],
-    pattern: str | None = None,
+    pattern: Pattern | None = None,
 ) -> dict[str, Any]:
     """Record a test on these instances, in their order, before its first run.
 
@@ -104,7 +104,7 @@ def begin_test(
 
 
 def add_instances(
-    campaign: Campaign, new: Sequence[Instance], sampled: str, pattern: str | None
+    campaign: Campaign, new: Sequence[Instance], sampled: str, pattern: Pattern | None
 ) -> None:
     """Record new instances after those of the test, in an order of their own."""
     order = draw_order(new, sampled, (campaign.scenario.seed, campaign.journal.decisions))

@@ -18,6 +18,7 @@ from truecost.campaigns.campaign import Campaign, Execution, scenario_of
 from truecost.campaigns.configurations import Contestants, contestants_of
 from truecost.campaigns.instances import (
     AtHand,
+    Pattern,
     Wanted,
     draw_order,
     find_instances,
@@ -116,7 +117,8 @@ def validate(
     with Campaign(read, opening.path, opening.kind, opening.settings, **execution) as campaign:
         question = Question(**{name: opening.settings[name] for name in ASKED})
         recorded = [event.data["pattern"] for event in campaign.journal.events(TEST, MORE)]
-        at_hand = find_instances(read, instances, filter(None, recorded))
+        patterns = [Pattern(*pattern) for pattern in recorded if pattern is not None]
+        at_hand = find_instances(read, instances, patterns)
         begun = current_test(campaign.journal)
         if begun is None:
             begun = _begin(campaign, opening, question, at_hand, asked)

@@ -50,8 +50,9 @@ from truecost.campaigns.search.race import (
 from truecost.matrix.log import Step
 from truecost.space.space import Configuration, Space
 
-# Another heat may be open for each of this many workers.
-WORKERS_PER_HEAT = 4
+# Another heat may be open for each of this many workers, up to a number: heats that run at once
+# learn nothing from each other.
+WORKERS_PER_HEAT, MORE_HEATS = 4, 4
 # The least runs in a stage, unless there are fewer workers: short stages leave workers idle.
 STAGE_RUNS = 12
 # How many dropped configurations get a second chance in a heat.
@@ -336,7 +337,7 @@ class Schedule:
     def _open(self) -> bool:
         """Open a heat if workers would wait otherwise; whether one was opened."""
         busy = len(self._under_way) >= self._workers
-        busy |= len(self._heats) > self._workers // WORKERS_PER_HEAT
+        busy |= len(self._heats) > min(self._workers // WORKERS_PER_HEAT, MORE_HEATS)
         if self._heats and busy:
             return False
         left, history = self._left_for(None), self.history
