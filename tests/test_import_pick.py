@@ -143,6 +143,10 @@ def test_test_runs(tmp_path: Path) -> None:
     maximised = tested(path, columns={"cost": "time"}, maximise=True, high=10.0, low=0.0)
     assert maximised.costs.ravel().tolist() == [8, 3]
     assert "nowhere" in refused(path, test=str(tmp_path / "nowhere.csv"))
+    # What was done to test runs is a line, too.
+    write(tmp_path / "test.csv", "solver,instance,time\na,y,2\nb,y,\n")
+    assert "timeouts" in codes(load(path, test=test, cutoff=5.0))
+    assert "timeouts" not in codes(load(path, cutoff=5.0))
 
 
 def test_scores_of_training_and_test(tmp_path: Path) -> None:

@@ -280,14 +280,6 @@ def test_frames(path: Path) -> None:
     assert load(numbered).runs.configurations == ("7", "8")
 
 
-def test_there_and_back_with_pandas() -> None:
-    """A matrix handed over to pandas would lose runs, statuses or digits of seeds."""
-    matrix = load("kissat").runs
-    matrix = matrix.select(matrix.configurations[:3], matrix.instances[:4])
-    again = load(matrix.to_frame(), cutoff=matrix.cutoff, par=matrix.par)
-    assert again.runs == matrix
-
-
 def test_parquet(path: Path) -> None:
     """A parquet table would be read differently from the frame that wrote it, or damage in it end
     in the exception of a library.

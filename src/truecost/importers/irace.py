@@ -198,7 +198,7 @@ def _whole(value: Any, what: str, missing: float = np.nan) -> list[int]:
 
 
 def _names(log: dict[str, Any], key: str) -> list[str]:
-    """Instances as irace passes them to a program: numbers as text; empty for what has none."""
+    """Instances as text, numbers with up to 15 digits; empty for what is neither."""
     instances = vector(log, "scenario", key)
     names = (f"{name:.15g}" if isinstance(name, float) else name for name in instances)
     return [str(name) if isinstance(name, str | int) else "" for name in names]

@@ -28,6 +28,7 @@ from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.files import metadata_path, read_log
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
+from truecost.runs import Caveat
 
 START = 1 << 16
 # Formats by the name of a file, or of a file in a folder.
@@ -102,7 +103,13 @@ def _with_test(log: Log, reading: Reading) -> Log:
             "Scores became costs in training and in the test, but not in the same way. Give the "
             "least and the best score there can be: --low and --high."
         )
-    return log.replace(test=tested)
+    known = {"columns", "maximised", *(caveat.sentence for caveat in log.caveats)}
+    notes = (
+        Caveat(code, f"{sentence.removesuffix('.')} (test runs).")
+        for code, sentence in test.caveats
+        if not {code, sentence} & known
+    )
+    return log.replace(test=tested, caveats=(*log.caveats, *notes))
 
 
 def _read(source: Any, reading: Reading) -> Log:
