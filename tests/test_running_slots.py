@@ -75,6 +75,23 @@ def test_signals_and_input_are_as_usual(slot: Slot) -> None:
     assert int(opened) <= 4
 
 
+def test_ignored_signals_are_not_inherited() -> None:
+    """Under a parent that ignores SIGCHLD or blocks SIGTERM, every run would last until its wall
+    limit, and none end in grace.
+    """
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    try:
+        with Slot() as slot:
+            script = ["sh", "-c", "grep SigBlk /proc/self/status; exit 3"]
+            ended = slot.run(script, folder=ROOT, limits=Limits(wall=30.0))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    assert (ended.exit_code, ended.exceeded) == (3, None)
+    assert int(ended.stdout.split()[1], 16) == 0
+
+
 def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     """A missing program would count as a crash of the solver, run after run."""
     with pytest.raises(InputError, match="by hand: cd / && no-such-solver x") as caught:

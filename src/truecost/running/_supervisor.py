@@ -47,6 +47,9 @@ def main() -> None:
     options = marshal.load(requests)
     if options["cores"]:
         os.sched_setaffinity(0, options["cores"])
+    # Whoever started truecost may ignore the ends of children, or hold signals back.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     # Batch systems send SIGTERM first: then there is time to tidy up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     processes.adopt_orphans()
