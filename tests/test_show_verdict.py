@@ -8,7 +8,7 @@ import show_records as records
 from truecost.judge.assessment import Assessment
 from truecost.judge.question import Question
 from truecost.matrix.log import Plan
-from truecost.show import sentences, verdict
+from truecost.show import figures, sections, sentences, verdict
 
 NAMES = list(records.samples())
 
@@ -194,6 +194,10 @@ def test_a_validation_has_no_training_runs() -> None:
     block = verdict.block(sample)
     assert "test instances" in block.title
     assert "training" not in " ".join((block.title, block.training))
+    assert "5 configurations × 50 test instances × 2 runs" in sample.summary()
+    head, label = sections.ranking(sample).head, figures.ranking(sample).get_xlabel()
+    assert head.count("test cost") == 1
+    assert "training" not in " ".join((*head, label))
 
 
 def test_training_instances_are_called_so() -> None:

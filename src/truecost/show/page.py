@@ -15,7 +15,7 @@ from truecost.show.glossary import TERMS
 from truecost.show.next_steps import WHY, next_steps
 from truecost.show.numbers import distinct_numbers, number, unbroken, visible
 from truecost.show.verdict import block, over_tuning
-from truecost.show.words import capitalised, is_time, mean_of, scope_of
+from truecost.show.words import capitalised, is_time, mean_of, phase_of, scope_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -153,11 +153,12 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
         )
     # Winner and default alone are compared already.
     if len(assessment.ranking) > 2:
+        phase = phase_of(assessment.log)
         adjusted = any(caveat.code == "adjusted" for caveat in assessment.caveats)
         add(
             "ranking",
-            "Training costs of the best configurations, the best on top.",
-            "The best configurations by training cost"
+            f"Costs of the best configurations in {phase}, the best on top.",
+            f"The best configurations by {phase} cost"
             f"{', for equally hard instances' if adjusted else ''}.",
         )
         if len(assessment.log.runs.instances) > 1:

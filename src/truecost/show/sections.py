@@ -23,6 +23,7 @@ from truecost.show.words import (
     capitalised,
     mean_of,
     par,
+    phase_of,
     unit_of,
     values,
     with_article,
@@ -71,10 +72,12 @@ def title(assessment: "Assessment") -> str:
 
 def size(log: "Log") -> str:
     """Return how large a log is, in one line."""
-    nouns = ("configuration", "instance", "run")
+    alone = log.runs is log.test
+    nouns = ("configuration", "test instance" if alone else "instance", "run")
     counts = " × ".join(map(counted, log.runs.shape, nouns))
-    test = "" if log.test is None else f", {counted(len(log.test.instances), 'test instance')}"
-    return f"{visible(log.tool)}: {counts}{test}"
+    if log.test is not None and not alone:
+        counts += f", {counted(len(log.test.instances), 'test instance')}"
+    return f"{visible(log.tool)}: {counts}"
 
 
 QUANTITIES: Final = {
@@ -136,7 +139,8 @@ def ranking_title(assessment: "Assessment", most: int = MOST_ROWS) -> str:
 def ranking(assessment: "Assessment", most: int = MOST_ROWS) -> Table:
     """Return the best configurations, the best first."""
     roles = {assessment.winner: " (winner)", assessment.default: " (default)"}
-    head = ("configuration", "training cost", "runs", "instances", "test cost", "may be the best")
+    cost = f"{phase_of(assessment.log)} cost"
+    head = ("configuration", cost, "runs", "instances", "test cost", "may be the best")
     ranked = assessment.ranking[:most]
     costs = distinct_numbers([row.cost for row in ranked])
     test_costs = distinct_numbers([row.test_cost for row in ranked])

@@ -20,6 +20,7 @@ from truecost.show.numbers import (
 
 if TYPE_CHECKING:
     from truecost.judge.assessment import Assessment, Statement
+    from truecost.matrix import Log
 
 # What the two sides are with_article, such as ("NEW", "OLD").
 Names = tuple[str, str]
@@ -74,6 +75,11 @@ def par(penalty: float | None) -> str:
 def unit_of(assessment: "Assessment") -> str:
     """Return what follows a cost: s for running times."""
     return " s" if is_time(assessment) else ""
+
+
+def phase_of(log: "Log") -> str:
+    """Return what the runs of a log are: those of a validation on its own are all test runs."""
+    return "test" if log.runs is log.test else "training"
 
 
 def axis_of(assessment: "Assessment") -> str:

@@ -24,7 +24,7 @@ from truecost.show.figures.style import (
     neat_ticks,
 )
 from truecost.show.numbers import distinct_numbers, label, short_names
-from truecost.show.words import axis_of, mean_of
+from truecost.show.words import axis_of, mean_of, phase_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,8 +71,8 @@ def incumbents(assessment: "Assessment", ax: "Axes | None" = None, *, test: bool
 
 
 def ranking(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
-    """Draw the training costs of the best configurations, winner and default among them, and which
-    of them may be the best.
+    """Draw the costs of the best configurations, winner and default among them, and which of them
+    may be the best.
     """
     pair, rows = (assessment.winner, assessment.default), list(assessment.ranking)
     rows = rows[:MOST_RANKED] + [row for row in rows[MOST_RANKED:] if row.configuration in pair]
@@ -95,7 +95,7 @@ def ranking(assessment: "Assessment", ax: "Axes | None" = None) -> "Axes":
     pairs = zip(sides, names, strict=True)
     mark_rows(ax, [name if side == name else f"{side} {name}" for side, name in pairs])
     ax.grid(axis="y", color=LINE)
-    label_axes(ax, f"{mean_of(assessment)}, training", right=True)
+    label_axes(ax, f"{mean_of(assessment)}, {phase_of(assessment.log)}", right=True)
     neat_ticks(ax, "x")
     # Where all may be the best there is nothing to tell apart.
     if len({row.maybe_best for row in rows}) > 1:
