@@ -193,8 +193,8 @@ def charge(
         blank = late | (failed & ~np.isfinite(values))
         worst, what = _worst(values, high)
         caveats += count_caveats("penalty", what, {"failed run without a cost": int(blank.sum())})
-        with_cost = {"failed run with a cost": int((failed & ~blank).sum())}
-        caveats += count_caveats("penalty", "Counted as recorded", with_cost)
+        with_cost = {"failed run": int((failed & ~blank).sum())}
+        caveats += count_caveats("penalty", "Cost as recorded", with_cost)
         scale = {
             "low": -np.inf if low is None else low,
             "high": np.inf if high is None else high,
