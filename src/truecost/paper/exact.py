@@ -204,7 +204,7 @@ def complete(matrix: CostMatrix) -> CostMatrix:
         configuration, instance = np.argwhere(counts == 0)[0]
         raise InputError(
             f"Configuration {matrix.configurations[configuration]!r} has no run on instance "
-            f"{matrix.instances[instance]!r}. Select configurations that ran on all instances."
+            f"{matrix.instances[instance]!r}. Leave out one of the two."
         )
     if fewest == matrix.shape[2]:
         return matrix
