@@ -161,6 +161,8 @@ def test_a_value_for_not_solved_is_pointed_out(path: Path) -> None:
     write(path, "solver,instance,cost\na,x,5\na,y,-1\nb,x,3\nb,y,2\n")
     assert "--low -1" in refused(path)
     assert costs(path, low=-1.0) == [[5, -1], [3, 2]]
+    write(path, "solver,instance,cost\na,x,5\na,y,-0.5\nb,x,3\nb,y,2\n")
+    assert costs(path) == [[5, -0.5], [3, 2]]
 
 
 @pytest.mark.parametrize(

@@ -181,8 +181,8 @@ def _marked(values: FloatArray, reading: Reading, *, strict: bool) -> list[Cavea
     total = int(numbers.sum())
     if options != (None,) * 5 or total < MARKED_RUNS or different.size < 2:
         return []
-    # One negative value among costs that are not: -1 for a run without a cost.
-    negative = bool(different[0] < 0 <= different[1])
+    # One negative whole number among costs that are not negative: -1 for a run without a cost.
+    negative = bool(different[0] < 0 <= different[1] and different[0] % 1 == 0)
     value, number = (part[0 if negative else -1].item() for part in (different, numbers))
     frequent = number >= max(MARKED_RUNS, MARKED * total)
     apart = value >= GAP * different[-2] or number >= TIMES * numbers[:-1].max()
