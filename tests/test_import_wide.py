@@ -199,6 +199,12 @@ def test_numbers_of_an_instance_are_no_costs(path: Path, name: str) -> None:
     assert load(path, format="wide", high=1e4).runs.configurations == (name, "a", "b")
 
 
+def test_two_columns_are_two_versions(path: Path) -> None:
+    """A version that prints whole seconds would be refused beside one that prints fractions."""
+    rows = "\n".join(f"i{n},{n},{n * 0.9:.2f}" for n in range(1, 9))
+    assert load(write(path, f"instance,old,new\n{rows}\n")).runs.configurations == ("old", "new")
+
+
 def test_columns_that_are_no_costs(path: Path) -> None:
     """A numeric column of families would be a configuration, or the statuses of runs be dropped: a
     crash after a second would be the best run.

@@ -139,7 +139,8 @@ def _check_configurations(values: Mapping[str, FloatArray]) -> None:
     costs = np.array(list(values.values()))
     solved = ~np.isnan(costs)
     fractions = solved & (costs % 1 != 0)
-    whole = ~fractions.any(axis=1) & (2 * fractions.sum(axis=1) > solved.sum(axis=1)).any()
+    fractional = int((2 * fractions.sum(axis=1) > solved.sum(axis=1)).sum())
+    whole = ~fractions.any(axis=1) & (fractional > 1)
     # On every row the best, and never alone.
     least = np.fmin.reduce(costs)
     best = np.where(np.isnan(least), True, costs == least)
