@@ -93,7 +93,7 @@ def export(
         paths.append(path)
         progress("instances", number, count)
     lines = ["instance", *(f"instances/{path.name}" for path in paths)]
-    if builtin.suffix == ".tsp":
+    if builtin.folder == "lkh":
         found = tsp.references(paths, folder / "references.csv", workers, progress)
         rows = ["specifics,agreeing", *found]
         lines = [f"{line},{row}" for line, row in zip(lines, rows, strict=True)]
@@ -109,7 +109,7 @@ def _binary(builtin: Builtin, target: str | os.PathLike[str] | None) -> str | No
             raise InputError(f"{builtin.name}: {builtin.help} kissat-qcp needs no binary.")
         return None
     name = os.fspath(target)
-    if builtin.suffix == ".tsp":
+    if builtin.folder == "lkh":
         raise InputError(f"{builtin.name} runs LKH from the package LKHpy. Leave out target.")
     # The command line turns ./solver into solver, which is on no PATH.
     program = shutil.which(name) or shutil.which(Path(name).absolute())
