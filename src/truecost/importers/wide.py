@@ -53,6 +53,8 @@ PROPERTIES = frozenset({
     "lb", "ub", "gap", "speedup", "diff", "difference", "memory", "mem", "weight", "weights", "id",
     "idx", "index", "rank",
 })  # fmt: skip
+# How many columns to leave out a message writes down.
+OMITTED = 5
 # By chance, so many different numbers are neither whole where others are fractions, nor each the
 # best of its row.
 MANY = 5
@@ -172,7 +174,8 @@ def _check_notes(column: Column, name: str) -> None:
 
 def _omitting(names: Sequence[str]) -> str:
     """The option that leaves columns out."""
-    return f"--columns {shlex.quote(','.join(f'{name}=' for name in names)):.200}"
+    few = [f"{name:.60}=" for name in names[:OMITTED]]
+    return f"--columns {shlex.quote(','.join(few))}{' and so on' if names[OMITTED:] else ''}"
 
 
 def _given(reading: Reading, *, sides: bool) -> dict[str, str]:
