@@ -1,6 +1,7 @@
 """The command line as scripts see it: exit codes, one line on stderr, JSON, options."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -178,6 +179,8 @@ def test_compare_catches_a_small_slowdown_by_wins(run: Run, tmp_path: Path) -> N
     faster = run("compare", "new.csv", "old.csv", "--cutoff", "30", "--markdown", cwd=tmp_path)
     assert faster.returncode == 0
     assert "| --- |" in faster.stdout
+    everything = run("compare", "old.csv", "new.csv", "--cutoff", "30", "--all", cwd=tmp_path)
+    assert not re.search("winner|default", everything.stdout)
 
 
 def test_compare_refuses_rows_that_one_side_lacks(run: Run, tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ def test_everything_is_in_the_long_version(name: str) -> None:
     table = sections.statements(sample)
     place = next((k for k, head in enumerate(table.head) if head.startswith("limits")), 0)
     assert all(row[place] in text for row in table.rows)
-    for row in sections.ranking(sample).rows:
+    assert len(sample.ranking) > 2 or "All configurations" not in lines
+    for row in sections.ranking(sample).rows if len(sample.ranking) > 2 else ():
         assert any(row[1] in line and row[-1] in line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""What importing and campaigns did, in a few lines; and what the demo tells."""
+"""What importing and campaigns did and what a forecast says, in a few lines; and the demo."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from truecost.errors import counted
-from truecost.show.numbers import duration, exact, label, visible
+from truecost.planning import MOST, POWER
+from truecost.show.numbers import confidence, duration, exact, label, number, percent, visible
 from truecost.show.sections import arguments, size
 from truecost.show.terminal import wrapped
 from truecost.show.verdict import block
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from truecost.campaigns.results import Configured, Gathered, Stop, Validated
     from truecost.judge.assessment import Assessment
     from truecost.matrix import Log
+    from truecost.planning import Forecast, Need, Size
 
 ORIGINS: Final = {
     True: "proposed from costs, as by a search",
@@ -136,6 +138,66 @@ def search_summary(configured: "Configured", words: Sequence[str] = ()) -> str:
         lines.append(USE[side, configured.assessment.grade == "better"])
     pasted = visible(shlex.join(words)) if words else arguments(chosen.values)
     return "\n".join([*lines, f"  {pasted}"])
+
+
+PILOTS: Final = {
+    "test": "The forecast uses test runs on {}.",
+    "fixed before": "The forecast uses runs of configurations that were fixed before.",
+    "list": "The forecast uses only runs that did not choose the winner.",
+    "none": "These runs may have chosen the winner, so its advantage is assumed.",
+}
+NEEDED: Final = {"wins": "share of runs won", "margin": "distance to the margin"}
+NO_PILOT: Final = (
+    "No forecast: it needs runs of winner and default on the same instances that did not choose "
+    "the winner, and the range of costs (--low and --high, or --cutoff)."
+)
+
+
+def forecast_summary(forecast: "Forecast") -> str:
+    """Return how many new units prove the difference, and what an error or a budget comes to."""
+    unit = "family" if forecast.sampled == "family" else "instance"
+
+    def reached(size: "Size") -> str:
+        error = number(size.standard_error) if isfinite(size.standard_error) else "unknown"
+        return f"{error} with {counted(size.runs, 'run')} on {counted(size.instances, unit)}."
+
+    lines = [
+        *_needed(forecast),
+        f"Standard error of the winner's mean cost now: {reached(forecast.now)}",
+    ]
+    if forecast.best is not None:
+        lines.append(f"Best plan: standard error {reached(forecast.best)}")
+    return "\n".join(lines)
+
+
+def _needed(forecast: "Forecast") -> list[str]:
+    if forecast.default is None:
+        return ["Nothing to compare with. Name the default with --default."]
+    if forecast.winner == forecast.default:
+        return ["No configuration looks better than the default."]
+    if not forecast.needs:
+        return [NO_PILOT]
+    unit = "run" if forecast.sampled == "seed" else forecast.sampled
+    units = counted(2, unit).removeprefix("2 ")
+    sure = f"{percent(POWER)} chance, {confidence(forecast.delta)} confidence"
+    margin = any(need.quantity == "margin" for need in forecast.needs)
+    claim = "within the margin" if margin else "better than the default"
+    return [
+        f"New {units} needed to prove the winner {claim} ({sure}):",
+        *map(_need, forecast.needs),
+        PILOTS[forecast.pilot].format(counted(forecast.units, unit)),
+    ]
+
+
+def _need(need: "Need") -> str:
+    few = need.units is not None and need.units <= MOST
+    units = f"about {need.units:,}" if few else f"more than {MOST:,}"
+    units = "not to be expected" if need.units is None else units
+    penalty = "" if need.penalty is None else f" with {par(need.penalty)}"
+    if need.assumed is not None:
+        return f"  {units}{penalty}, if it truly costs {percent(need.assumed)} less"
+    quantity = NEEDED.get(need.quantity, need.quantity)
+    return f"  {units}{penalty}, if the true {quantity} is {number(need.difference)}, as seen"
 
 
 DEMO: Final = (

@@ -95,10 +95,11 @@ def _everything(
     tables = {
         "Statements": sections.statements(assessment, names),
         "By penalty": sections.ladder(assessment),
-        sections.ranking_title(assessment, _CONFIGURATIONS): sections.ranking(
-            assessment, _CONFIGURATIONS
-        ),
     }
+    # Two alone are compared in the block.
+    if len(assessment.ranking) > 2:
+        title = sections.ranking_title(assessment, _CONFIGURATIONS)
+        tables[title] = sections.ranking(assessment, _CONFIGURATIONS)
     for title, table in tables.items():
         if table is not None and table.rows:
             lines = _columns([table.head, *table.rows], table.texts, width)
