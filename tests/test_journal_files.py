@@ -199,6 +199,19 @@ def test_a_journal_that_goes_away_ends_its_campaign(
             writer.add([])
 
 
+def test_the_log_of_a_deleted_journal_is_not_taken(
+    gathered: Path, scenario: Scenario, tmp_path: Path
+) -> None:
+    """A new journal would begin with pages of a deleted one whose campaign had been killed."""
+    new = tmp_path / "new.db"
+    with Journal.write(gathered, scenario, "gather", {}) as writer:
+        writer.event("plan", commit=True)
+        shutil.copy(f"{gathered}-wal", f"{new}-wal")
+    with Journal.write(new, scenario, "gather", {}) as journal:
+        assert journal.is_blank
+        assert not journal.configurations()
+
+
 def test_a_link_is_the_journal_it_names(gathered: Path, scenario: Scenario, tmp_path: Path) -> None:
     """Behind a link, runs in the log of a living journal would be missed, or a file that SQLite
     would roll back be overlooked.

@@ -84,7 +84,7 @@ def open_writing(path: Path) -> tuple[sqlite3.Connection, int]:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             opened.callback(os.close, lock)
             _hold(lock, path)
-            _begin(lock)
+            _begin(lock, path)
         except OSError as error:
             raise InputError(
                 f"{path}: cannot be written ({error.strerror}). Make room, or name a journal in "
@@ -103,7 +103,7 @@ def open_writing(path: Path) -> tuple[sqlite3.Connection, int]:
     return connection, lock
 
 
-def _begin(handle: int) -> None:
+def _begin(handle: int, path: Path) -> None:
     """Make a journal of an empty file, or of one whose beginning was interrupted."""
     with contextlib.closing(sqlite3.connect(":memory:")) as empty:
         begin_anew(empty)
@@ -114,6 +114,9 @@ def _begin(handle: int) -> None:
     start = len(HEADER)
     # The header comes last: a file without it, but otherwise like this, was interrupted.
     if (bytes(start) + content[start:]).startswith(os.pread(handle, len(content) + 1, 0)):
+        # SQLite would take the log of a journal of this name that was deleted for this one's.
+        for ending in ("-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
         with open(handle, "r+b", closefd=False) as file:
             for place, part in ((start, content[start:]), (0, content[:start])):
                 file.seek(place)
