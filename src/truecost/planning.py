@@ -8,6 +8,7 @@ what it would take if the winner truly cost 5, 10 or 20 % less.
 
 import math
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -37,12 +38,6 @@ MOST, MOST_RUNS = 5_000, 1e15
 HALVES, ASSUMED = 20, (0.05, 0.1, 0.2)
 
 Pilot = Literal["test", "fixed before", "list", "none"]
-PILOTS: dict[Pilot, str] = {
-    "test": "The forecast uses test runs on {}.",
-    "fixed before": "The forecast uses runs of configurations that were fixed before.",
-    "list": "The forecast uses only runs that did not choose the winner.",
-    "none": "These runs may have chosen the winner, so its advantage is assumed.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +53,6 @@ class Need:
     difference: float
     assumed: float | None
     units: float | None
-
-    def __str__(self) -> str:
-        few = self.units is not None and self.units <= MOST
-        number = f"about {self.units:,}" if few else f"more than {MOST:,}"
-        number = "not to be expected" if self.units is None else number
-        penalty = "" if self.penalty is None else f" with PAR{self.penalty:g}"
-        if self.assumed is not None:
-            return f"  {number}{penalty}, if it truly costs {100 * self.assumed:g} % less"
-        names = {"wins": "share of runs won", "margin": "distance to the margin"}
-        difference = f"{self.difference:.3g}".replace("-", "−")
-        quantity = names.get(self.quantity, self.quantity)
-        return f"  {number}{penalty}, if the true {quantity} is {difference}, as seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,37 +99,7 @@ class Forecast:
 
     def summary(self) -> str:
         """The answer in a few lines."""
-        now = f"Standard error of the winner's mean cost now: {self._reached(self.now)}."
-        best = (
-            [] if self.best is None else [f"Best plan: standard error {self._reached(self.best)}."]
-        )
-        return "\n".join([*self._needed(), now, *best])
-
-    def _reached(self, size: Size) -> str:
-        error = "unknown" if math.isnan(size.standard_error) else f"{size.standard_error:.3g}"
-        unit = "family" if self.sampled == "family" else "instance"
-        return f"{error} with {counted(size.runs, 'run')} on {counted(size.instances, unit)}"
-
-    def _needed(self) -> list[str]:
-        if self.default is None:
-            return ["Nothing to compare with. Name the default with --default."]
-        if self.winner == self.default:
-            return ["No configuration looks better than the default."]
-        if not self.needs:
-            return [
-                "No forecast: it needs runs of winner and default on the same instances that did "
-                "not choose the winner, and the range of costs (--low and --high, or --cutoff)."
-            ]
-        unit = "run" if self.sampled == "seed" else self.sampled
-        units = counted(2, unit).removeprefix("2 ")
-        sure = f"{100 * POWER:.0f} % chance, {100 * (1 - self.delta):g} % confidence"
-        margin = any(need.quantity == "margin" for need in self.needs)
-        claim = "within the margin" if margin else "better than the default"
-        return [
-            f"New {units} needed to prove the winner {claim} ({sure}):",
-            *map(str, self.needs),
-            PILOTS[self.pilot].format(counted(self.units, unit)),
-        ]
+        return str(import_module("truecost.show.summaries").forecast_summary(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; numbers that are not finite are None."""
@@ -183,6 +136,7 @@ def plan(
     log = named_once(log)
     question = as_recorded(log, question or Question())
     plans = [(log.runs, log.plan), *([] if log.test is None else [(log.test, log.test_plan)])]
+    # Seeds are the units only where no table has a second instance.
     sampled = unit_of(*max(plans, key=lambda pair: len(pair[0].instances)), question)
     winner = winner_of(log, question, _ranked(log.runs, sampled))
     default = default_of(log)
