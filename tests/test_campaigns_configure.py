@@ -224,6 +224,12 @@ def test_validate_continues_the_test_of_a_search(run: Searches) -> None:
     first = run(120, slight)
     assert first.assessment.grade == "undecided"
     new = tools.new_instances(run.folder, 150)
+    more = run.validate(new, slight, budget=first.test_runs + 10)
+    assert (more.stop.why, more.runs) == ("budget", first.test_runs + 10)
+    # `configure` does not know the rest.
+    stop = run(120, slight).stop
+    assert stop is not None
+    assert (stop.why, stop.units, len(run.pool.made)) == ("instances", more.stop.units, 0)
     result = run.validate(new, slight, complete=True)
     assert result.journal == run.journal
     assert result.instances == len(new) + plan_of(first).planned

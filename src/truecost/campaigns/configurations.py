@@ -110,9 +110,9 @@ def contestants_of(
     candidates = {one.name: one for _, one in chosen}
     named = {one.name: name for name, one in reversed(chosen)}
     if rival.name in named:
+        rest = "Leave it out." if len(candidates) > 1 else "There is nothing to validate."
         raise InputError(
-            f"The winner {named[rival.name]!r:.80} has the parameters of the default. There is "
-            "nothing to validate."
+            f"The winner {named[rival.name]!r:.80} has the parameters of the default. {rest}"
         )
     if default_name in named.values():
         default_name = f"default {default_name}"
