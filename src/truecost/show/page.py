@@ -134,7 +134,7 @@ def _pictures(assessment: "Assessment") -> dict[str, Picture]:
         add(
             "incumbents",
             "Training cost of the best configuration so far over the search.",
-            "Training costs, as the search saw them.",
+            "Training costs, each over the instances that the configuration was run on.",
         )
     if len(best_over_time(assessment, test=True)) > 1:
         add(
