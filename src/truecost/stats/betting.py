@@ -400,8 +400,7 @@ def best_set(x: ArrayLike, delta: float = 0.05, *, rng: Rng = 0) -> BoolArray:
     Parameters
     ----------
     x
-        Costs scaled to [0, 1] of all configurations on common units, (m, n). NaN is missing, but
-        not because of its cost; a pair ties where either is missing.
+        Costs scaled to [0, 1] of all configurations on the same units, (m, n).
     delta, rng
         As in `lower`.
 
@@ -413,17 +412,15 @@ def best_set(x: ArrayLike, delta: float = 0.05, *, rng: Rng = 0) -> BoolArray:
     """
     check_share(delta)
     costs = np.asarray(x, dtype=np.float64)
-    if costs.ndim != 2 or ((costs < 0) | (costs > 1)).any():
+    if costs.ndim != 2 or not ((costs >= 0) & (costs <= 1)).all():
         raise InputError("The set of the best needs costs between 0 and 1, (m, n).")
     m, n = costs.shape
     if m == 1 or n == 0:
         return np.ones(m, bool)
     # Fewer orders for long lists: an average over many rivals is an average already.
     orders = orders_of(n, rng)[: max(1, 4000 // m)]
-    missing = np.isnan(costs)
-    means = np.where(missing, 0.0, costs).sum(axis=1) / np.maximum((~missing).sum(axis=1), 1)
     # The rivals that look best come first: they are enough to rule most configurations out.
-    ranked = np.argsort(np.where(missing.all(axis=1), np.inf, means), kind="stable")
+    ranked = np.argsort(costs.mean(axis=1), kind="stable")
     remain = np.ones(m, bool)
     enough = (m - 1) / delta * (1 - 1e-12)
     goal = STOP_BALANCED * enough
@@ -432,7 +429,7 @@ def best_set(x: ArrayLike, delta: float = 0.05, *, rng: Rng = 0) -> BoolArray:
         rivals = ranked[ranked != i]
         total, first, last = 0.0, 0, 8
         while first < rivals.size and total < enough:
-            gaps = np.nan_to_num((costs[i] - costs[rivals[first:last]]) / 2)
+            gaps = (costs[i] - costs[rivals[first:last]]) / 2
             total += average_capitals(0.5 + gaps, 0.5, goal, orders, balanced=True).sum()
             first, last = last, last + step
         remain[i] = total < enough
