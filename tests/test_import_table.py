@@ -144,6 +144,8 @@ def test_families_of_a_column(path: Path) -> None:
     write(path, content)
     assert load(path).runs.families == ("f", "g")
     assert load(path, columns={"family": ""}).runs.families is None
+    assert load(path, families="prefix").runs.families == ("x", "y")
+    assert "'familie'" in refused(path, families="familie")
     assert "family" in refused(write(path, content.replace("g,2", ",2")))
     write(path, content.replace("family", "origin"))
     assert load(path, families="origin").runs.families == ("f", "g")

@@ -1,7 +1,6 @@
 """What the caller adds to every log: range, penalty, default, families, unit."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from truecost.errors import InputError, counted, did_you_mean
 from truecost.importers.recorded import charge, finite, unit_of
 from truecost.matrix.cost_matrix import CostMatrix
+from truecost.matrix.families import families_of, is_rule
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 from truecost.runs import NO_STATUS, Caveat, Status
@@ -101,10 +101,7 @@ def settled(log: Log, reading: Reading, path: str) -> Log:
         fields["cost_unit"] = reading.cost_unit
     families = reading.families
     # A column of the table was read with it.
-    column = log.runs.families is not None and isinstance(families, str)
-    if families is not None and not (column and not Path(str(families)).is_file()):
-        from truecost.matrix.families import families_of
-
+    if families is not None and (is_rule(families) or log.runs.families is None):
         for part in ("runs", "test"):
             if (matrix := getattr(log, part)) is not None:
                 labels = families_of(matrix.instances, families)

@@ -6,6 +6,7 @@ from truecost.errors import InputError
 from truecost.importers import long, wide
 from truecost.importers.columns import Table, check_numeric
 from truecost.importers.roles import NEEDED, SYNONYMS, listed, roles_by_name
+from truecost.matrix.families import is_rule
 from truecost.matrix.log import Log
 from truecost.matrix.reading import Reading
 
@@ -15,6 +16,11 @@ def read(table: Table, reading: Reading, name: str) -> Log:
     given = dict(reading.columns)
     if isinstance(reading.families, str) and reading.families in table:
         given["family"] = reading.families
+    elif not is_rule(reading.families):
+        raise InputError(
+            f"families is {reading.families!r:.60}, no column and no file. The table has "
+            f"{listed(table)}."
+        )
     # With nothing on the right a column is left out: --columns n_vars=.
     table = {column: cells for column, cells in table.items() if given.get(column, column).strip()}
     if not table:

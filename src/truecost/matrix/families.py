@@ -48,6 +48,11 @@ def families_of(
     return _matched(instances, _read(path), str(path))
 
 
+def is_rule(families: object) -> bool:
+    """Whether families are given by a mapping, a file or a rule, not by the name of a column."""
+    return not isinstance(families, str) or families in (FOLDER, PREFIX) or Path(families).is_file()
+
+
 def by_folder(instances: Sequence[str]) -> tuple[str, ...]:
     """The folder in which each instance lies, below the one that all share."""
     folders = [path_parts(name)[:-1] for name in instances]
