@@ -71,12 +71,16 @@ def test_a_range_of_the_test_runs_is_enough_for_a_plan() -> None:
     assert shlex.split(step)[1] == "plan"
 
 
-def test_seeds_of_one_instance_have_no_forecast() -> None:
-    """A user would be sent to `plan`, which cannot forecast from a single instance."""
-    seeds = records.samples()["seeds"]
-    log = replace(seeds.log, path="runs.csv")
-    assert seeds.grade == "undecided"
-    assert next_steps(replace(seeds, log=log)) == ()
+def test_seeds_of_one_instance_have_no_next_step() -> None:
+    """A user would be sent to `plan`, which cannot forecast from a single instance, or to
+    `validate`, which needs new instances.
+    """
+    listed = records.samples()["seeds"]
+    tuned = records.judged(listed.log.runs, default="0", incumbent="4", adaptive=True)
+    assert (listed.grade, tuned.grade) == ("undecided", "not testable")
+    for seeds in (listed, tuned):
+        log = replace(seeds.log, path="runs.csv", tool="SMAC3 2.4")
+        assert next_steps(replace(seeds, log=log)) == ()
 
 
 def test_tables_in_memory_have_no_command() -> None:

@@ -44,11 +44,12 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     asked = replace(question, basis=None, candidates=None)
     if log.test_plan is not None:  # which says so itself
         asked = replace(asked, configuration=None, sampled=None)
+    judged = log.runs if log.test is None else log.test
+    # Neither `plan` nor `validate` is about new seeds of one instance.
+    if len(judged.instances) == 1:
+        return ()
     if assessment.grade != "not testable":
-        judged = log.runs if log.test is None else log.test
-        unknown = not isfinite(judged.width) and question.primary != "wins"
-        # A forecast resamples units; `plan` has none for the seeds of one instance.
-        if unknown or len(judged.instances) == 1:
+        if not isfinite(judged.width) and question.primary != "wins":
             return ()
         return (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",)
     # A journal knows its scenario; other tools' logs become one.
