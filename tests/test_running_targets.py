@@ -247,6 +247,8 @@ def test_any_output_has_a_reading(text: str) -> None:
         ({"value": r"(\d)"}, r"printf '\033[2Joh\000\377' >&2; exit 200", CRASHED, None, "exit code 200; ?[2Joh?"),
         ({"value": r"(\d)", "solved": "^OK"}, "echo 7", CRASHED, 7, "'^OK'"),
         ({"value": r"(\d)", "unsolved": "UNK"}, "echo 7 UNK", TIMEOUT, 7, "unsolved"),
+        ({"exit": [10], "value": "()", "unsolved": "^s UNK"}, "echo s UNK", TIMEOUT, None, "unsolved"),
+        ({"value": "()", "unsolved": "^s UNK"}, "echo s UNK; kill -SEGV $$", CRASHED, None, "signal 11"),
         ({"value": r"^c (\d)$"}, r"printf '50 %%\rc 7\r\n'", SOLVED, 7, ""),
     ],
 )  # fmt: skip

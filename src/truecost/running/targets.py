@@ -122,13 +122,13 @@ def identifier_of(name: str) -> int:
 
 def read(scenario: Scenario, exit_code: int, text: str) -> Answer:
     """The answer in an output; one that cannot be read is a crash."""
-    kind = scenario.target.kind
+    kind, needed = scenario.target.kind, scenario.metric.reported
     if kind == "command":
-        return _read_patterns(scenario, exit_code, text)
-    answer = _read_runner(scenario, text) if kind == "irace" else read_wrapper(text)
+        answer = _read_patterns(scenario, exit_code, text)
+    else:
+        answer = _read_runner(scenario, text) if kind == "irace" else read_wrapper(text)
     if kind in STRICT and exit_code != 0 and answer.status != Status.ABORTED:
         return Answer(status=Status.CRASHED)
-    needed = scenario.metric.reported
     if answer.status == Status.SOLVED and needed and getattr(answer, needed) is None:
         return _no_answer(f"no {needed} in the output", answer.time, answer.value)
     return answer
@@ -141,29 +141,27 @@ def _no_answer(reason: str, time: float | None = None, value: float | None = Non
 
 def _read_patterns(scenario: Scenario, exit_code: int, text: str) -> Answer:
     """By exit code and the patterns of [answer]; the last match counts, as solvers report on."""
-    expected, metric = scenario.answer, scenario.metric
+    expected, needed = scenario.answer, scenario.metric.reported
     printed: dict[str, str | None] = {}
     for key, pattern in (("time", expected.time), ("value", expected.value)):
         matches = re.findall(pattern, text, re.MULTILINE) if pattern else []
         printed[key] = matches[-1] if matches else None
     time, value = reported_number(printed["time"]), reported_number(printed["value"])
+    gave_up = expected.unsolved is not None and re.search(expected.unsolved, text, re.MULTILINE)
+    if gave_up and exit_code >= 0:
+        # This costs what a timeout costs, and is no fault; `exit` is for answers.
+        detail = f"unsolved: the output matches {expected.unsolved!r}"
+        return Answer(status=Status.TIMEOUT, time=time, value=value, detail=detail)
     if exit_code not in expected.exit:
         # A signal, or an exit code that may be success if the scenario says so.
         codes = ", ".join(map(str, expected.exit))
         detail = "" if exit_code < 0 else f"answer.exit has {codes} only"
         return Answer(status=Status.CRASHED, time=time, value=value, detail=detail)
-    if expected.unsolved is not None and re.search(expected.unsolved, text, re.MULTILINE):
-        # It gave up in good order: this costs what a timeout costs, and is no fault.
-        detail = f"unsolved: the output matches {expected.unsolved!r}"
-        return Answer(status=Status.TIMEOUT, time=time, value=value, detail=detail)
     if expected.solved is not None and not re.search(expected.solved, text, re.MULTILINE):
         return _no_answer(f"nothing in the output matches {expected.solved!r}", time, value)
-    if needed := metric.reported:
-        raw, number = printed[needed], time if needed == "time" else value
-        if raw is None:
-            return _no_answer(f"no {needed} in the output", time, value)
-        if number is None or (needed == "time" and number < 0):
-            return _no_answer(f"the {needed} {raw[:80]!r} is not a valid number", time, value)
+    raw, number = (printed["time"], time) if needed == "time" else (printed["value"], value)
+    if needed and raw is not None and (number is None or (needed == "time" and number < 0)):
+        return _no_answer(f"the {needed} {raw[:80]!r} is not a valid number", time, value)
     return Answer(status=Status.SOLVED, time=time, value=value)
 
 
