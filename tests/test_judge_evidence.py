@@ -150,6 +150,9 @@ def test_uneven_runs_are_a_condition() -> None:
         assert evidence(uneven, configuration="c2", **asked).condition == UNEVEN
         # What others lack does not matter.
         assert evidence(uneven, configuration="c1", **asked).condition is None
+    unknown = evidence(uneven.replace(adaptive=None), configuration="c2").condition or ""
+    assert NOT_TUNED in unknown
+    assert UNEVEN in unknown
     # An instance that both lack is missing, too; fewer runs on each are none that are missing.
     both = log(without(matrix(), (0, 0), (1, 0)))
     assert evidence(both, configuration="c1", basis="fixed before").condition == UNEVEN

@@ -66,7 +66,7 @@ class Evidence:
     planned: int  # units of the first plan
     watched: bool  # whether somebody may have looked after every unit
     share: float  # of δ
-    condition: str | None = None  # an assumption the log does not confirm, as a sentence
+    condition: str | None = None  # what the log does not confirm, in sentences
 
     @property
     def families(self) -> tuple[str, ...] | None:
@@ -123,14 +123,14 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
         )
     basis: Basis = "test" if tested else "fixed before" if _is_fixed(log, question) else "list"
     candidates, rivals = _divisors(log, question, basis, rows, default)
-    condition = None
+    conditions = []
     # Whoever says how it was chosen says whether it was tuned.
     unsaid = question.basis is None and question.candidates is None
     if log.adaptive is None and unsaid and not tested:
-        condition = NOT_TUNED
+        conditions.append(NOT_TUNED)
     # A plan says which runs come next, whatever they cost.
-    elif plan is None and _is_uneven(rows, pair, sampled):
-        condition = UNEVEN
+    if plan is None and _is_uneven(rows, pair, sampled):
+        conditions.append(UNEVEN)
     return Evidence(
         runs=runs,
         basis=basis,
@@ -141,7 +141,7 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
         planned=planned,
         watched=watched,
         share=share,
-        condition=condition,
+        condition=" ".join(conditions) or None,
     )
 
 
