@@ -37,6 +37,7 @@ def test_printed_commands_repeat_the_options() -> None:
     [
         {"cutoff": 0}, {"cutoff": float("inf")}, {"par": 0.5}, {"low": 2, "high": 1},
         {"steps_are": "?"}, {"default": 1}, {"low": "0"}, {"columns": ["cost"]}, {"families": 3},
+        {"maximise": "no"},
     ],
 )  # fmt: skip
 def test_impossible_readings(wrong: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from truecost.matrix.checks import check_scale
 # What Python users give by mistake ends in a traceback far from here.
 KINDS: Mapping[Any, tuple[str, tuple[str, ...]]] = {
     Real: ("a number", ("low", "high", "cutoff", "par")),
+    bool: ("True or False", ("maximise",)),
     str: ("a text, as in '1'", ("format", "objective", "default", "cost_unit")),
     Mapping: ("a mapping, as in {'cost': 'time'}", ("columns",)),
     str | os.PathLike | Mapping: ("a mapping, a csv file, 'folder' or 'prefix'", ("families",)),
