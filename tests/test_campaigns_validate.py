@@ -20,6 +20,7 @@ from truecost.journal.journal import Journal
 from truecost.judge.assess import assess
 from truecost.judge.evidence import Evidence
 from truecost.matrix.cost_matrix import CostMatrix
+from truecost.matrix.files import write_log
 from truecost.matrix.log import Log, Plan
 from truecost.matrix.reading import Reading
 from truecost.running.pools import Finished, Task
@@ -336,6 +337,18 @@ def test_logs_with_different_defaults_are_refused(run: Validations) -> None:
     with pytest.raises(InputError, match="different defaults"):
         run(logs)
     assert run(logs, default="default", new=5).assessment.default == "default"
+
+
+def test_the_default_may_be_one_without_runs(run: Validations, tmp_path: Path) -> None:
+    """The default that a refusal names, the scenario's, would be looked for in the log."""
+    path = tmp_path / "runs.csv"
+    write_log(log(run.scenario, default=None), path)
+    new, pool = tools.new_instances(run.folder, 3), tools.Pool()
+    result = truecost.validate(
+        path, run.scenario, tmp_path / "v.db", instances=new, pool=pool,
+        reading=Reading(default="default"),
+    )  # fmt: skip
+    assert (result.assessment.winner, result.assessment.default) == ("7", "default")
 
 
 def test_other_costs_are_a_caveat(run: Validations) -> None:

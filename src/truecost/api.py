@@ -5,7 +5,7 @@ the fields of `truecost.Reading` and `truecost.Question` say what there is.
 """
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -262,10 +262,17 @@ def validate(
     """
     from truecost.campaigns.validate import journal_of_test
     from truecost.campaigns.validate import validate as validated
+    from truecost.running.scenario import Scenario
+
+    if reading is not None and reading.default is not None:
+        # The default to run: the log need not have runs of it.
+        options.setdefault("default", reading.default)
+        reading = replace(reading, default=None)
 
     def source(one: Any) -> Any:
-        path = isinstance(one, str | os.PathLike)
-        return import_runs(one, reading) if path and journal_of_test(one) is None else one
+        if one is None or isinstance(one, Log | Scenario) or journal_of_test(one) is not None:
+            return one
+        return import_runs(one, reading)
 
     several = isinstance(runs, list | tuple)
     sources = [source(one) for one in runs] if several else source(runs)

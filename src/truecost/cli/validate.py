@@ -60,7 +60,6 @@ def command(
             reading=reading,
             instances=instances,
             configuration=question.configuration,
-            default=reading.default,
             budget=budget,
             complete=complete,
             **terms(question),
