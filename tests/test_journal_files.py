@@ -45,7 +45,7 @@ def test_reading_changes_nothing(
     """Reading would change the journal, or miss what its log has."""
     with Journal.write(gathered, scenario, "gather", {}) as writer:
         if how != "closed":
-            writer.note("note", "x")
+            writer.set_meta("note", "x")
             writer.event("plan", commit=True)
         if how == "killed":  # what is on disk, without the process
             (tmp_path / "left").mkdir()
@@ -56,10 +56,10 @@ def test_reading_changes_nothing(
         before = state(gathered.parent)
         assert ("runs.db-wal" in before) == (how != "closed")
         with Journal.read(gathered) as journal:
-            assert (journal.noted("note") == "x") == (how != "closed")
+            assert (journal.meta("note") == "x") == (how != "closed")
             assert len(journal.table()) == 24
             with pytest.raises(InputError, match=r"read|writ"):
-                journal.note("mine", "y")
+                journal.set_meta("mine", "y")
         assert state(gathered.parent) == before
 
 

@@ -102,7 +102,7 @@ class Journal:
         connection, lock = store.open_writing(path)
         journal = cls(path, connection, lock)
         with journal._closed_on_error():
-            if begun := journal.noted("question") is not None:
+            if begun := journal.meta("question") is not None:
                 journal._identify()
                 if journal.kind != kind:
                     raise InputError(
@@ -114,13 +114,13 @@ class Journal:
             if not begun or (now != journal.question and not journal._has_runs()):
                 with journal._writing(commit=True):
                     store.begin_anew(connection)
-                    journal.note("question", json.dumps(now))
+                    journal.set_meta("question", json.dumps(now))
                 journal.question = now
             refuse_changes(path, journal.question, now)
             if kind != "gather" and journal._has_runs():
                 refuse_narrower(path, journal.metric().range(), scenario.metric.range())
-            journal.note("scenario", str(scenario.path))
-            journal.note("metric", scenario.metric.model_dump_json())
+            journal.set_meta("scenario", str(scenario.path))
+            journal.set_meta("metric", scenario.metric.model_dump_json())
         return journal
 
     @contextlib.contextmanager
@@ -132,7 +132,7 @@ class Journal:
             raise
 
     def _identify(self) -> None:
-        if (question := self.noted("question")) is None:
+        if (question := self.meta("question")) is None:
             raise InputError(f"{self.path}: no runs yet.")
         with self._damage():
             self.question = json.loads(question)
@@ -217,9 +217,9 @@ class Journal:
                 "INSERT INTO events (kind, data) VALUES (?, ?)", (kind, json.dumps(data))
             )
 
-    def note(self, key: str, value: str | bytes) -> None:
+    def set_meta(self, key: str, value: str | bytes) -> None:
         """Keep a text or bytes with the next commit, replacing what was there."""
-        if self.noted(key) != value:
+        if self.meta(key) != value:
             with self._writing() as connection:
                 connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
@@ -272,8 +272,8 @@ class Journal:
         """The number of events so far: random generators are seeded by (seed, decisions)."""
         return self._number("SELECT coalesce(max(id), 0) FROM events")
 
-    def noted(self, key: str) -> Any:
-        """What `note` kept; None where nothing was."""
+    def meta(self, key: str) -> Any:
+        """What `set_meta` kept; None where it kept nothing."""
         with store.sqlite_errors(self.path):
             query = "SELECT value FROM meta WHERE key = ?"
             row = self._connection.execute(query, (key,)).fetchone()
@@ -324,7 +324,7 @@ class Journal:
         from truecost.running.metric import Metric
 
         with self._damage():
-            metric = Metric.model_validate_json(self.noted("metric") or "{}")
+            metric = Metric.model_validate_json(self.meta("metric") or "{}")
         if par is None and cutoff is None:
             return metric
         limits = self.question["scenario"]["limits"]

@@ -47,7 +47,7 @@ def log_of(journal: "Journal", metric: "Metric") -> Log:
 
 def _scenario(journal: "Journal") -> str:
     """The scenario's file as one would type it here; empty where there is no such file."""
-    path, here = Path(journal.noted("scenario") or ""), Path.cwd()
+    path, here = Path(journal.meta("scenario") or ""), Path.cwd()
     if not path.is_file():
         return ""
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
@@ -171,12 +171,12 @@ def store_log(journal: "Journal", log: Log) -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_log(log, Path(folder) / LOG_FILES[0])
         for file in Path(folder).iterdir():
-            journal.note(file.name, file.read_bytes())
+            journal.set_meta(file.name, file.read_bytes())
 
 
 def stored_log(journal: "Journal") -> Log | None:
     """The log that a validation began with; None where it began without one."""
-    kept = {name: content for name in LOG_FILES if (content := journal.noted(name)) is not None}
+    kept = {name: content for name in LOG_FILES if (content := journal.meta(name)) is not None}
     if not kept:
         return None
     with tempfile.TemporaryDirectory() as folder:

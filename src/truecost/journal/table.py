@@ -16,7 +16,7 @@ from truecost.runs import Status
 if TYPE_CHECKING:
     from truecost.running.metric import Metric
 
-What: TypeAlias = Literal["configuration", "instance"]
+Axis: TypeAlias = Literal["configuration", "instance"]
 WHOLE = ("configuration", "instance", "number", "seed", "status")
 REAL = ("cpu", "wall", "time", "value", "cap")
 # Rows that are turned into numbers at a time: a million as Python objects take gigabytes.
@@ -51,11 +51,11 @@ class RunTable:
         """The cost of every run, of a censored run its cap; and its status under the cutoff."""
         return metric.costs(self.status, self.cpu, self.wall, self.time, self.value, self.cap)
 
-    def places(self, what: What, names: Iterable[str]) -> IntArray:
+    def places(self, axis: Axis, names: Iterable[str]) -> IntArray:
         """For every run, where its configuration or instance stands among these names, or −1."""
         places = {name: place for place, name in enumerate(names)}
-        listed = [places.get(name, -1) for name in getattr(self, f"{what}s")]
-        column: IntArray = np.array(listed, dtype=np.int64)[getattr(self, what)]
+        listed = [places.get(name, -1) for name in getattr(self, f"{axis}s")]
+        column: IntArray = np.array(listed, dtype=np.int64)[getattr(self, axis)]
         return column
 
     def cells(self) -> list[tuple[str, str, int]]:
@@ -85,15 +85,15 @@ def read_table(connection: sqlite3.Connection) -> RunTable:
     for name in WHOLE:
         columns[name] = columns[name].astype(np.int8 if name == "status" else np.int64)
     # Names are recorded before their runs, so they are read after them.
-    for what in ("configuration", "instance"):
-        listed = connection.execute(f"SELECT id, name FROM {what}s ORDER BY id").fetchall()  # noqa: S608
+    for axis in ("configuration", "instance"):
+        listed = connection.execute(f"SELECT id, name FROM {axis}s ORDER BY id").fetchall()  # noqa: S608
         ids = np.array([number for number, _ in listed], dtype=np.int64)
         # By searching: a table of all ids up to the largest would be as large as a damaged file
         # says.
-        places = np.searchsorted(ids, columns[what])
-        if not np.array_equal(ids[np.minimum(places, len(ids) - 1)], columns[what]):
-            raise ValueError(f"a run of an unknown {what}")
-        columns |= {what: places, f"{what}s": tuple(name for _, name in listed)}
+        places = np.searchsorted(ids, columns[axis])
+        if not np.array_equal(ids[np.minimum(places, len(ids) - 1)], columns[axis]):
+            raise ValueError(f"a run of an unknown {axis}")
+        columns |= {axis: places, f"{axis}s": tuple(name for _, name in listed)}
     return RunTable(**columns)
 
 
@@ -113,17 +113,17 @@ def cost_matrix(
     if not len(table):
         raise InputError("no runs yet.")
 
-    def axis(what: What, wanted: Sequence[str] | None) -> tuple[list[str], IntArray]:
-        listed = getattr(table, f"{what}s")
-        present = {listed[place] for place in np.unique(getattr(table, what)).tolist()}
+    def ordered(axis: Axis, wanted: Sequence[str] | None) -> tuple[list[str], IntArray]:
+        listed = getattr(table, f"{axis}s")
+        present = {listed[place] for place in np.unique(getattr(table, axis)).tolist()}
         names = [name for name in (listed if wanted is None else wanted) if name in present]
-        return names, table.places(what, names)
+        return names, table.places(axis, names)
 
     costs, statuses = table.costs(metric)
     low, high = metric.range()
     return CostMatrix.of_runs(
-        axis("configuration", configurations),
-        axis("instance", instances),
+        ordered("configuration", configurations),
+        ordered("instance", instances),
         table.number,
         costs,
         statuses=statuses,
