@@ -5,7 +5,9 @@ import pytest
 
 from truecost.errors import InputError, Refusal
 from truecost.judge import assess
+from truecost.judge.question import Question
 from truecost.matrix import CostMatrix, Log
+from truecost.matrix.log import Plan
 from truecost.matrix.pairing import pair_logs
 from truecost.runs import Status
 
@@ -84,6 +86,21 @@ def test_test_runs_are_compared_where_both_have_some() -> None:
     pair = pair_logs(log({"x": 1}, test=test, adaptive=True), log({"x": 2}, test=test))
     assert pair.runs.costs.ravel().tolist() == [7, 7]
     assert pair.adaptive is False
+
+
+def test_a_comparison_keeps_the_looks_of_a_validation() -> None:
+    """A validation that ended when its runs proved something would be compared as one look."""
+    test = CostMatrix([[[7.0], [8.0]], [[5.0], [6.0]]], ["a", "b"], ["n1", "n2"], 0, 10)
+    plan = Plan(order=("n2", "n1", "n3"), planned=3, delta=0.2, primary="wins", margin="5%")
+    validated = log({"x": 1}, test=test, adaptive=True, test_plan=plan, incumbent="b")
+    compared = pair_logs(validated, validated, ("a", "b"))
+    result = assess(compared, Question(configuration="b", basis="fixed before", delta=0.05))
+    assert not isinstance(result.evidence, Refusal)
+    assert (result.evidence.watched, result.evidence.units, result.evidence.planned) == (True, 2, 3)
+    # What that validation asked is not asked again.
+    assert (result.question.delta, result.question.primary, result.question.margin) == (
+        0.05, "mean", None
+    )  # fmt: skip
 
 
 def test_test_runs_on_training_instances_are_not_compared() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from truecost.errors import InputError, counted, did_you_mean
 from truecost.matrix.cost_matrix import CostMatrix
 from truecost.matrix.instances import unknown_to
-from truecost.matrix.log import Log
+from truecost.matrix.log import Log, Plan
 from truecost.runs import NO_SEED, NO_STATUS, Caveat
 
 LABELS: Final = ("OLD", "NEW")
@@ -98,6 +98,7 @@ def pair_logs(
         },
         adaptive=not tested and any(tuned),
         listed=1,
+        plan=_plan([log.test_plan if tested else log.plan for log in logs]),
         cost_unit=new.cost_unit or old.cost_unit,
         maximised=new.maximised,
         caveats=tuple(dict.fromkeys(caveats)),
@@ -130,6 +131,25 @@ def _fresh_tests(log: Log, name: str) -> CostMatrix | None:
         return log.test
     new = unknown_to(log.runs.instances, log.test.instances)
     return log.test.select(instances=new) if new else None
+
+
+def _plan(plans: Sequence[Plan | None]) -> Plan | None:
+    """The plan of the runs, for another question. A validation ends when its runs prove something:
+    taken as one look, they would prove too much.
+    """
+    known = [plan for plan in plans if plan is not None]
+    watched = [plan for plan in known if plan.watched]
+    if not known:
+        return None
+    plan = (watched or known)[0]
+    return Plan(
+        order=plan.order,
+        planned=plan.planned,
+        runs=plan.runs,
+        share=plan.share,
+        sampled=plan.sampled,
+        watched=plan.watched,
+    )
 
 
 def _range(tables: Sequence[CostMatrix]) -> tuple[float, float]:
