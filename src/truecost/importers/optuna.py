@@ -63,7 +63,7 @@ def read(source: Any, reading: Reading) -> Log:
         reason = (str(error).splitlines() or [""])[0]
         raise InputError(
             f"Optuna cannot read it ({type(error).__name__}: {reason:.100}). Give a storage that "
-            "Optuna wrote."
+            "Optuna wrote; one of an older version is converted by: optuna storage upgrade."
         ) from error
     place = objective_place(wanted, metrics)
     return _log(name, trials, place, directions, reading)
