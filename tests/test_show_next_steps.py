@@ -40,7 +40,8 @@ def test_at_most_two_commands_of_ours(name: str) -> None:
 
 def test_options_are_repeated() -> None:
     """The next command would read the runs otherwise, or ask another question."""
-    given = records.proven("undecided", question=Question(primary="wins", delta=0.01))
+    question = Question(primary="wins", delta=0.01, basis="fixed before")
+    given = records.proven("undecided", question=question)
     reading = Reading(default="a b", cutoff=5.0, test="fresh.csv")
     (step,) = next_steps(
         replace(given, log=replace(given.log, reading=reading, path="my runs.csv"))
@@ -48,7 +49,7 @@ def test_options_are_repeated() -> None:
     words = shlex.split(step)
     assert words[:3] == ["truecost", "plan", "my runs.csv"]
     for flag, value in (("--default", "a b"), ("--cutoff", "5"), ("--primary", "wins"),
-                        ("--delta", "0.01"), ("--test", "fresh.csv")):  # fmt: skip
+                        ("--delta", "0.01"), ("--test", "fresh.csv"), ("--basis", "fixed before")):  # fmt: skip
         assert words[words.index(flag) + 1] == value
 
 

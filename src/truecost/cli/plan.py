@@ -14,7 +14,7 @@ from truecost.matrix.reading import Reading
 def command(
     runs: Runs,
     reading: Reading,
-    question: Annotated[Question, ("basis", "candidates")],
+    question: Question,
     error: Annotated[
         float | None, typer.Option(metavar="X", help="Runs and instances for this standard error.")
     ] = None,

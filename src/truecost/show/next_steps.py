@@ -41,9 +41,8 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     if (continued := _continued(log)) is not None:
         return (continued,)
     runs = [log.path, *log.reading.options_that_differ()]
-    asked = replace(question, basis=None, candidates=None)
     if log.test_plan is not None:  # which says so itself
-        asked = replace(asked, configuration=None, sampled=None)
+        question = replace(question, configuration=None, sampled=None)
     judged = log.runs if log.test is None else log.test
     # Neither `plan` nor `validate` is about new seeds of one instance.
     if len(judged.instances) == 1:
@@ -51,7 +50,7 @@ def next_steps(assessment: "Assessment") -> tuple[str, ...]:
     if assessment.grade != "not testable":
         if not isfinite(judged.width) and question.primary != "wins":
             return ()
-        return (f"truecost plan {shlex.join([*runs, *asked.options_that_differ()])}",)
+        return (f"truecost plan {shlex.join([*runs, *question.options_that_differ()])}",)
     # A journal knows its scenario; other tools' logs become one.
     by_hand = any(caveat.code == "by-hand" for caveat in log.caveats)
     if by_hand or log.plan or log.test_plan or not log.tool.startswith(("irace", "SMAC3")):
