@@ -96,6 +96,14 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
         run_page(page, folder)
 
 
+def test_every_comment_of_a_page_is_a_marker() -> None:
+    """A misspelt marker would be ignored, and a block run without its files or not at all."""
+    for page in PAGES:
+        text = page.read_text()
+        markers = [block for block in BLOCK.finditer(text) if block["setup"] or block["skip"]]
+        assert len(markers) == text.count("<!--"), page.name
+
+
 def test_options_on_the_pages_exist() -> None:
     """A page would name an option that no command has."""
     known = {"--help", "--version"}
