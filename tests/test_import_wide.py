@@ -115,6 +115,7 @@ def test_empty_cells(path: Path) -> None:
     """A run that was not solved would be dropped, and its configuration look better."""
     write(path, "instance,s1,s2\na,1,\nb,Crashed,2\nc,3,inf\n")
     assert "s1 on b" in refused(path)
+    assert "-inf" in refused(write(path.with_name("low.csv"), "instance,s1,s2\na,1,-inf\nb,2,3\n"))
     assert costs(path, cutoff=10.0, par=1.0) == [[1, 10, 3], [10, 2, 10]]
 
 

@@ -140,7 +140,7 @@ def _check_configurations(values: Mapping[str, FloatArray]) -> None:
     """Refuse columns of numbers that may be no costs of a configuration: one could win."""
     costs = np.array(list(values.values()))
     solved = ~np.isnan(costs)
-    fractions = solved & (costs % 1 != 0)
+    fractions = solved & (costs != np.floor(costs))
     fractional = int((2 * fractions.sum(axis=1) > solved.sum(axis=1)).sum())
     whole = ~fractions.any(axis=1) & (fractional > 1)
     # On every row the best, and never alone.
@@ -207,7 +207,8 @@ def _key(table: Table, reading: Reading) -> str | None:
     # Whole numbers may be names, others are costs.
     if COUNTER.fullmatch(first) or not is_numeric(column, frozenset()):
         return None
-    return first if (numbers(column, first) % 1 == 0).all() else None
+    values = numbers(column, first)
+    return first if (values == np.floor(values)).all() else None
 
 
 def _cost_columns(table: Table, key: str, reading: Reading) -> list[str]:
