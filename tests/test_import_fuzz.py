@@ -21,7 +21,7 @@ STRANGE = [
     b"\n", b'"', b"true", b"<a>", b"&x;", b"1_0", b"-inf",
 ]  # fmt: skip
 LONG = "solver,instance,seed,time,status\n" + "".join(
-    f"s{n % 4},i{n // 8},{n % 2},{n * 0.37},{'timeout' if n % 7 == 0 else 'ok'}\n"
+    f"s{n % 4},i{n // 8},{n // 4 % 2},{n * 0.37},{'timeout' if n % 7 == 0 else 'ok'}\n"
     for n in range(64)
 )
 WIDE = "instance,family,a,b\n" + "".join(f"i{n},f{n % 3},{n}.5,{2 * n}.25\n" for n in range(9))
@@ -78,12 +78,13 @@ def test_spoilt_files(tmp_path: Path, kind: str, seed: int) -> None:
     name, make = FILES[kind]
     whole = make(tmp_path)
     folder = kind.startswith(("smac", "aslib"))
-    for other in ("smac", "aslib"):
-        if kind.startswith(f"{other} "):
+    for other in ("smac", "aslib", "aslib description"):
+        if folder and other.startswith(kind.split()[0]):
             write(tmp_path / FILES[other][0], FILES[other][1](tmp_path))
+    path = write(tmp_path / name, whole)
+    assert load(tmp_path if folder else path, cutoff=5.0, par=2.0).runs.counts().sum() > 0
     for _ in range(12):
-        path = tmp_path / name
-        path.unlink(missing_ok=True)
+        path.unlink()
         write(path, spoilt(rng, whole))
         for options in ({}, {"cutoff": 5.0, "par": 2.0}):
             try:
