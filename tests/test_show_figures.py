@@ -122,9 +122,12 @@ def test_winner_and_default_are_always_ranked() -> None:
 
 def test_many_points_become_an_image() -> None:
     """A figure of 5,000 instances would take a viewer seconds to open."""
-    few, many = records.judged(records.times(), default="0"), records.times(5, 2500, 1)
-    assert "<image" not in svg(figures.scatter(few))
-    assert "<image" in svg(figures.scatter(records.judged(many, default="0")))
+    same = records.assessment().same
+    assert same is not None
+    for instances, drawn in ((50, False), (2500, True)):
+        runs = records.times(2, instances, 1)
+        sample = records.assessment(same=replace(same, runs=runs))
+        assert ("<image" in svg(figures.scatter(sample))) == drawn
 
 
 @pytest.mark.parametrize(("width", "inches"), [("column", 3.35), ("page", 7.0)])
