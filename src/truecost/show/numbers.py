@@ -8,7 +8,7 @@ from os.path import commonprefix
 
 # The space between a number and its unit, at which no line ends.
 HELD = "\u00a0"
-_UNIT = re.compile(r"(?<=[\d∞]) (?=(?:s|cutoffs)\b|%)")
+_UNIT = re.compile(r"(?<=[\d∞]) (?=(?:s|cutoffs)\b|%)|(?<=ties) (?=½)")
 
 
 def number(value: float, digits: int = 3) -> str:
