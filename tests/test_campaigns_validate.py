@@ -448,6 +448,8 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"budget": "ten"}, "budget 'ten'"),
     ({}, {"budget": 1}, "at least 2 runs"),
     ({}, {"delta": 1.5}, "delta"),
+    ({}, {"delta": "5%"}, "delta"),
+    ({}, {"margin": 0.05}, "margin"),
     ({}, {"margn": "5%"}, "no option `margn`"),
     ({}, {"instances": 3}, "3 are no instances"),
     ({}, {"instances": [3]}, "3 is no instance"),

@@ -41,8 +41,8 @@ def prefixed(place: object) -> Iterator[None]:
 
 def check_share(value: float, name: str = "delta") -> None:
     """Refuse probabilities of 0 and 1 and below and above."""
-    if not 0 < value < 1:
-        raise InputError(f"{name} is {value:g}. Give a number between 0 and 1, such as 0.05.")
+    if isinstance(value, str) or not 0 < value < 1:
+        raise InputError(f"{name} is {value}. Give a number between 0 and 1, such as 0.05.")
 
 
 def check_count(name: str, value: object, least: int = 1) -> int:

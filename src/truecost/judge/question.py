@@ -12,14 +12,15 @@ Basis = Literal["test", "fixed before", "list"]
 Primary = Literal["mean", "wins"]
 
 
-def parse_margin(text: str) -> float:
+def parse_margin(margin: str) -> float:
     """Read a share of the default's cost: 0.05 for "5%"."""
+    text = str(margin).strip()
     try:
-        share = float(text.strip().removesuffix("%")) / 100
+        share = float(text.removesuffix("%")) / 100
     except ValueError:
         share = math.nan
-    if not text.strip().endswith("%") or not 0 <= share < math.inf:
-        raise InputError(f"The margin is {text!r:.40}. Give a share of the default's cost: 5%.")
+    if not text.endswith("%") or not 0 <= share < math.inf:
+        raise InputError(f"The margin is {margin!r:.40}. Give a share of the default's cost: 5%.")
     return share
 
 
