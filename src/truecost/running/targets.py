@@ -182,8 +182,7 @@ def _read_runner(scenario: Scenario, text: str) -> Answer:
 
 def read_cost(text: str) -> Answer:
     """The last line, `cost [time]`; a cost of Inf asks irace to reject the configuration."""
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    words = lines[-1] if lines else []
+    words = text.rstrip().rpartition("\n")[2].split()
     if not 1 <= len(words) <= 2:
         return _no_answer("the last line is not 'cost [time]'")
     if words[0].lower().lstrip("+") in ("inf", "infinity"):
