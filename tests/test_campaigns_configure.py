@@ -178,6 +178,8 @@ def test_rerunning_a_finished_search_makes_nothing(run: Searches) -> None:
         for name in ("incumbent", "stop", "reason", "runs"):
             assert getattr(again, name) == getattr(first, name)
     assert len(run.events("test")) == 1
+    # Nor does it ask for free cores.
+    assert configure(run.scenario, run.journal, pool=0).stop == first.stop
 
 
 @pytest.mark.parametrize("budget", [99, "2h", "50runs"])

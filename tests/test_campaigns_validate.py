@@ -236,6 +236,9 @@ def test_rerunning_a_finished_validation_makes_nothing(run: Validations) -> None
         assert not run.pool.made
         assert (again.stop, again.runs) == (first.stop, first.runs)
         assert again.assessment.statements == first.assessment.statements
+    # Nor does it ask for free cores.
+    new = tools.new_instances(run.folder, 40)
+    assert validate(run.folder / "v.db", run.scenario, instances=new, pool=0).stop == first.stop
     with Journal.read(run.folder / "v.db") as journal:
         assert len(journal.events("test")) == 1
     # The rest can be run, and is part of the test from then on.

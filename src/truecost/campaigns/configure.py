@@ -186,8 +186,9 @@ def _instances(campaign: Campaign) -> tuple[list[Instance], list[Instance]]:
 
 def _announce(campaign: Campaign, budget: Budget, training: int, held_out: int) -> None:
     """Say what a search may spend, before it does."""
-    left, more = 0.0, f" on {counted(campaign.workers, 'worker')}"
-    if budget.unit == "runs":
+    if budget.unit == "seconds":
+        left, more = 0.0, f" on {counted(campaign.workers, 'worker')}"
+    else:
         left = budget.amount - campaign.tally.runs
         more = f", {campaign.tally.runs:,} of them done" if campaign.tally.runs else ""
     test = f"then a test on {held_out:,} others" if held_out else "none is left for a test"
