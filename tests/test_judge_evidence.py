@@ -341,26 +341,24 @@ def planned(done: list[int], planned: int = 4, runs: int = 1, **fields: Any) -> 
 def test_the_longest_finished_prefix_counts() -> None:
     """Whatever finished first would count, and slow runs be left out."""
     found = evidence(planned([1, 1, 0, 1]))
-    assert (found.units, found.planned, found.watched) == (2, 4, True)
+    assert (found.units, found.planned) == (2, 4)
     assert found.runs.instances == ("i3", "i2")
     assert "unfinished" in codes(judged(planned([1, 1, 0, 1])))
     assert "finished" in refusal(planned([0, 1, 1, 1])).reason
 
 
-def test_one_look_at_a_finished_first_plan() -> None:
-    """Looks at a plan before its end, at its end and after it was extended would err with more than δ
-    together; or the look at the end be judged as one of many.
+def test_one_look_at_a_planned_end() -> None:
+    """A finished list would be judged as if it were looked at after every unit, or nothing be said
+    of its best once it is extended.
     """
-    ends = [evidence(planned(done)) for done in ([1, 1, 0, 1], [1] * 4, [3] * 4, [1] * 6)]
-    assert [found.units for found in ends] == [2, 4, 4, 6]
-    assert [found.watched for found in ends] == [True, False, False, True]
-    one, other = ends[1].share, ends[3].share
-    assert [found.share for found in ends] == [other, one, one, other]
-    assert other < 0.5 < one <= 1 - other
-    # Where every unit is looked at, all looks share all of it.
-    for done in ([1, 1, 0, 1], [1] * 4, [1] * 6):
-        found = evidence(planned(done, watched=True))
-        assert (found.watched, found.share) == (True, 1)
+    states = [evidence(planned(done)) for done in ([1, 1, 0, 1], [1] * 4, [3] * 4, [1] * 6)]
+    assert [found.units for found in states] == [2, 4, 4, 6]
+    assert [found.looked_once for found in states] == [False, True, True, True]
+    assert all(found.watched and found.one_look for found in states)
+    best = [judged(planned(done)).ranking[0].maybe_best for done in ([1, 1, 0, 1], [1] * 6)]
+    assert [one is None for one in best] == [True, False]
+    tested = evidence(planned([1] * 4, watched=True))
+    assert (tested.watched, tested.one_look, tested.looked_once) == (True, False, False)
 
 
 def test_runs_added_later_improve_estimates_only() -> None:
@@ -380,7 +378,7 @@ def test_whole_families_count() -> None:
     """A family would count before all of its instances are done."""
     base = planned([1, 1, 1, 0, 1, 1], planned=3, sampled="family")
     found = evidence(base.replace(runs=base.runs.replace(families=list("hhggff"))))
-    assert (found.sampled, found.units, found.watched) == ("family", 1, True)
+    assert (found.sampled, found.units) == ("family", 1)
     assert len(found.runs.instances) == 2
 
 
@@ -388,10 +386,10 @@ def test_seeds_of_a_plan_in_their_order() -> None:
     """Of a single instance runs behind a missing one would count, or those of a second plan not."""
     plan = Plan(order=("i0",), planned=1, runs=4, watched=False)
     found = evidence(log(without(matrix(2, 1, 6), (1, 0, 3)), plan=plan))
-    assert (found.units, found.planned, found.watched) == (3, 4, True)
+    assert (found.units, found.planned) == (3, 4)
     whole = judged(log(matrix(2, 1, 6), plan=plan))
     assert isinstance(whole.evidence, Evidence)
-    assert (whole.evidence.units, whole.evidence.watched) == (6, True)
+    assert whole.evidence.units == 6
     assert "later-runs" not in codes(whole)
 
 

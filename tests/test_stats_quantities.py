@@ -1,6 +1,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,29 @@ def test_looking_after_every_unit() -> None:
         assert every.lower <= every.observed <= every.upper
     median = limits(q.median_speed_up(ours, theirs, TIMES), planned=20)
     assert (median.lower, median.upper) == (0, math.inf)
+
+
+def test_one_look_that_is_meant() -> None:
+    """Looks before, at and after a planned end would err with more than δ together, or what the look
+    at it proved be taken back by more units.
+    """
+    delta, planned, chances = 0.4, 3, np.array([0.45, 0.1, 0.45])
+    rows = np.array(list(product(range(3), repeat=5)))
+    wrong = np.zeros(len(rows), bool)
+    for place, row in enumerate(rows):
+        values = row / 2
+        wins = q.Numbers(quantity="wins", values=values, decide=0.5, method="signs")
+        looks = [
+            limits(replace(wins, values=values[:n]), delta, planned=planned, one_look=True)
+            for n in range(1, 6)
+        ]
+        one = limits(replace(wins, values=values[:planned]), 0.9 * delta)
+        assert looks[2] == one
+        for late in looks[3:]:
+            assert (late.lower >= one.lower, late.upper <= one.upper) == (True, True)
+        wrong[place] = any(look.lower > 0.5 or look.direction == 1 for look in looks)
+    error = chances[rows].prod(axis=1)[wrong].sum()
+    assert 0 < error <= delta
 
 
 @pytest.mark.parametrize(("share", "cost"), [(0.04, 65.0), (0.08, 50.0), (0.09, 40.0)])

@@ -20,6 +20,7 @@ from truecost.matrix.instances import named_once
 from truecost.matrix.log import Sampled
 from truecost.runs import Caveat
 from truecost.stats import betting, selection
+from truecost.stats.quantities import PLANNED_LOOK
 from truecost.stats.variance import variance_components
 
 # The set of the best compares all pairs.
@@ -148,21 +149,23 @@ def _same_instances(
 def _best_set(evidence: Evidence, question: Question) -> dict[str, bool] | None:
     """Which configurations of a list may be the best, from one look."""
     runs = evidence.runs
-    if evidence.basis != "list" or evidence.watched:
+    if evidence.basis != "list" or not evidence.looked_once:
         return None
     if not math.isfinite(runs.width) or runs.censored.any():
         return None
     means = runs.costs[:, 0]
     if evidence.sampled != "seed":
         means = units_of(known_means(runs.costs), evidence.families)
+    means, delta = means[:, : evidence.planned], question.delta * evidence.share
     compared = ~np.isnan(means).any(axis=1)
-    # The one look at a journal is for all of its list.
-    if evidence.share < 1 and not compared.all():
-        return None
+    if evidence.one_look:
+        delta *= PLANNED_LOOK
+        if not compared.all():  # it is for all of the list
+            return None
     if not 2 <= compared.sum() <= MOST_LISTED:
         return None
     scaled = np.clip((means[compared] - runs.low) / runs.width, 0, 1)
-    best = betting.best_set(scaled, question.delta * evidence.share, rng=question.seed)
+    best = betting.best_set(scaled, delta, rng=question.seed)
     names = np.array(runs.configurations, dtype=object)[compared]
     return dict(zip(names.tolist(), best.tolist(), strict=True))
 

@@ -36,9 +36,6 @@ NOT_TUNED: Final = (
 UNEVEN: Final = (
     "Some runs are missing. The guarantees hold only if that has nothing to do with their costs."
 )
-# Shares of δ where one look at the planned end is meant: its own, and that of all looks before, or
-# after units were added.
-PLANNED_LOOK, OTHER_LOOKS = 0.9, 0.1
 # How people call the folds of a cross-validation.
 FOLD: Final = re.compile(r"(?:^|[/_\-. ])(?:cv|folds?|splits?|repeats?)[-_ ]?\d+$", re.IGNORECASE)
 VALIDATE: Final = "Run the winner and the default on new instances with `truecost validate`."
@@ -64,7 +61,8 @@ class Evidence:
     sampled: Sampled
     units: int
     planned: int  # units of the first plan
-    watched: bool  # whether somebody may have looked after every unit
+    watched: bool  # by a plan: limits hold for looks after every unit
+    one_look: bool  # most of δ is for one look, at the planned end
     share: float  # of δ
     condition: str | None = None  # what the log does not confirm, in sentences
 
@@ -72,6 +70,11 @@ class Evidence:
     def families(self) -> tuple[str, ...] | None:
         """The family of each instance, where families are the units."""
         return self.runs.families if self.sampled == "family" else None
+
+    @property
+    def looked_once(self) -> bool:
+        """Whether there is one look, at all units or at those that were planned."""
+        return not self.watched or (self.one_look and self.units >= self.planned)
 
 
 class _UnusableError(Exception):
@@ -113,8 +116,6 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
     if winner not in pair:
         raise _UnusableError(f"Configuration {winner} has no runs on these instances.")
     runs, planned = _counting(rows, pair, plan, sampled)
-    units = count_units(runs, sampled)
-    watched, share = _looks(plan, units == planned)
     if censored := int(runs.select(configurations=pair).censored.sum()):
         raise _UnusableError(
             f"{counted(censored, 'run')} of winner and default stopped at a cap below the "
@@ -137,10 +138,11 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
         candidates=candidates,
         rivals=rivals,
         sampled=sampled,
-        units=units,
+        units=count_units(runs, sampled),
         planned=planned,
-        watched=watched,
-        share=share,
+        watched=plan is not None,
+        one_look=plan is not None and not plan.watched,
+        share=1.0 if plan is None else plan.share,
         condition=" ".join(conditions) or None,
     )
 
@@ -297,15 +299,6 @@ def _counting(
             "No planned instance is finished yet.", "Rerun the command that made the journal."
         )
     return table.select(instances=instances, runs=slice(length)), planned
-
-
-def _looks(plan: Plan | None, at_the_end: bool) -> tuple[bool, float]:
-    """Whether somebody may have looked after every unit, and the share of δ of these looks."""
-    if plan is None:
-        return False, 1.0
-    if plan.watched:
-        return True, plan.share
-    return not at_the_end, plan.share * (PLANNED_LOOK if at_the_end else OTHER_LOOKS)
 
 
 def common_runs(matrix: CostMatrix, names: Sequence[str], sampled: Sampled) -> CostMatrix | None:

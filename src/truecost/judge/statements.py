@@ -34,8 +34,9 @@ class _Terms:
     @property
     def looks(self) -> dict[str, Any]:
         """How often the results may have been looked at, and the seed of the orders."""
-        planned = self.evidence.planned if self.evidence.watched else None
-        return {"planned": planned, "rng": self.seed}
+        evidence = self.evidence
+        planned = evidence.planned if evidence.watched else None
+        return {"planned": planned, "one_look": evidence.one_look, "rng": self.seed}
 
     def state(self, numbers: Numbers, **fields: Any) -> Statement:
         """A statement on a quantity."""
@@ -162,7 +163,7 @@ def _others(pair: Pair, terms: _Terms, margin: float | None) -> list[Statement]:
     if pair.runs.can_fail:
         made.append(terms.state(quantities.solved_difference(ours, theirs)))
     if scale.par is not None:
-        if pair.families is None and not terms.evidence.watched:
+        if pair.families is None and terms.evidence.looked_once:
             # With very short cutoffs a hundredth of a second is no short time.
             clock = min(quantities.CLOCK, (scale.cutoff or 1.0) / SHORTEST)
             numbers = quantities.median_speed_up(ours, theirs, scale, clock)

@@ -267,7 +267,7 @@ def assumptions(assessment: "Assessment", names: Names = NAMES) -> tuple[str, ..
             f"Error probabilities are divided by {rivals:,} in comparisons and by {candidates:,} "
             f"for the mean of {winner} alone."
         )
-    lines += [ASSUMED_UNIT[evidence.sampled], ASSUMED_LOOKS[evidence.watched or evidence.share < 1]]
+    lines += [ASSUMED_UNIT[evidence.sampled], ASSUMED_LOOKS[evidence.watched]]
     if isfinite(runs.width):
         low, high = exact(runs.low), exact(runs.high)
         lines.append(f"A run costs between {low} and {high}{unit_of(assessment)}.")

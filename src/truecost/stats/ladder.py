@@ -47,6 +47,7 @@ def penalty_ranges(
     *,
     families: Sequence[object] | None = None,
     planned: int | None = None,
+    one_look: bool = False,
     rng: Rng = 0,
 ) -> PenaltyRanges:
     """Test the difference of means at penalty 2 first and then outward, in both directions.
@@ -59,7 +60,7 @@ def penalty_ranges(
         The probability of an error in each direction, at most.
     families
         Of each instance, where families are the units.
-    planned, rng
+    planned, one_look, rng
         As in `truecost.stats.quantities.limits`.
     """
     tested: dict[float, Limits] = {}
@@ -74,7 +75,7 @@ def penalty_ranges(
             )
             if families is not None:
                 numbers = numbers.by_family(families)
-            tested[penalty] = limits(numbers, delta, planned=planned, rng=rng)
+            tested[penalty] = limits(numbers, delta, planned=planned, one_look=one_look, rng=rng)
         return tested[penalty]
 
     declared = scale.par or START

@@ -34,6 +34,9 @@ from truecost.stats.random import Rng
 SHIFT, SHIFT_SHARE = 10.0, 0.2
 # Running times below so many seconds count as this much in ratios.
 CLOCK = 0.01
+# Shares of δ where one look is meant: its own, and that of all looks before it, or after units were
+# added.
+PLANNED_LOOK, OTHER_LOOKS = 0.9, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,7 +144,12 @@ class Limits(NamedTuple):
 
 
 def limits(
-    numbers: Numbers, delta: float = 0.05, *, planned: int | None = None, rng: Rng = 0
+    numbers: Numbers,
+    delta: float = 0.05,
+    *,
+    planned: int | None = None,
+    one_look: bool = False,
+    rng: Rng = 0,
 ) -> Limits:
     """Guaranteed limits of a quantity, each one-sided at `delta`.
 
@@ -153,10 +161,22 @@ def limits(
         None for one look at all units. Otherwise how many units were planned before the first
         look, and limits hold for looks after every unit: numbers in [0, 1] are bet on, and a median
         has no limits.
+    one_look
+        Whether, with `planned`, one look is meant at the planned end. It has most of δ and is never
+        taken back; looks before it, and after units were added, share the rest.
     rng
         As in `truecost.stats.betting.lower`.
     """
     values, decide = numbers.values, numbers.deciding_number
+    if planned is not None and one_look:
+        first, looks = replace(numbers, values=values[:planned]), []
+        if values.size >= planned:
+            looks.append(limits(first, PLANNED_LOOK * delta, rng=rng))
+        if values.size != planned:
+            looks.append(limits(numbers, OTHER_LOOKS * delta, planned=planned))
+        _, lowers, uppers, directions = zip(*looks, strict=True)
+        direction = max(0, *directions) + min(0, *directions)
+        return Limits(numbers.observed, max(lowers), min(uppers), direction)
     how: dict[str, Any] = {"balanced": numbers.balanced, "decide": decide}
     if numbers.method == "median":
         low, high = (0.0, math.inf) if planned is not None else exact.median_limits(values, delta)
