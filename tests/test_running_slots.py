@@ -111,7 +111,7 @@ def test_what_cannot_start_says_so(slot: Slot, tmp_path: Path) -> None:
     for content, problem in (
         (b"#!/no/such/python\n", "/no/such/python"),
         (b"#!/bin/sh\r\n", "dos2unix"),
-        (f"#!{tmp_path}/plain\n".encode(), "its interpreter"),
+        (f"#!{tmp_path}/plain\n".encode(), "interpreter, folder"),
         (Path("/bin/true").read_bytes().replace(b"/ld-", b"/no-"), "32-bit"),
     ):
         (tmp_path / "text").write_bytes(content)

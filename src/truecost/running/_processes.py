@@ -95,17 +95,15 @@ def become(
     written to `failing`, which closes itself if nothing does.
     """
     try:
-        # As its parent has it, SIGTERM would pass for a program that cannot start.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # The signals that Python ignores.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        # What our own handler raises would pass for a program that cannot start; the others are
+        # those that Python ignores.
+        for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for place, output in enumerate(outputs, 1):
             os.dup2(output, place)
-        # No core dump.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.chdir(folder)
         os.execvpe(words[0], words, environment)  # noqa: S606 - without a shell

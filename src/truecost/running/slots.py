@@ -197,11 +197,12 @@ def _cannot_start(arguments: Sequence[str], folder: Path, answer: Mapping[str, A
     elif code == errno.ENOENT:
         problem = _missing(place)
     elif code == errno.EACCES:
-        problem = "its interpreter or its file system does not let it be executed"
-        if place.is_dir():
-            problem = "it is a folder"
-        elif not place.stat().st_mode & 0o111:
-            problem = f"it is not executable; chmod +x {shlex.quote(str(place))}"
+        problem = "its interpreter, folder or file system does not let it be executed"
+        with contextlib.suppress(OSError):
+            if place.is_dir():
+                problem = "it is a folder"
+            elif not place.stat().st_mode & 0o111:
+                problem = f"it is not executable; chmod +x {shlex.quote(str(place))}"
     return f"Cannot start {program!r:.200}: {problem}. Try by hand: {pasted(arguments, folder)}"
 
 
