@@ -65,14 +65,17 @@ def test_the_winner_is_recommended_as_arguments() -> None:
 @pytest.mark.parametrize("grade", ["undecided", "probably better", "worse"])
 def test_an_unproven_winner_is_not_praised(grade: str) -> None:
     """A search would advise to use a winner as if it were proven better."""
-    text = summaries.search_summary(configured(records.proven(grade)))
+    proven = records.proven(grade)
+    text = summaries.search_summary(configured(proven))
     assert "luck" in text
-    kept = summaries.search_summary(configured(records.proven(grade), recommended=DEFAULT))
+    kept = summaries.search_summary(configured(proven, recommended=DEFAULT))
     assert "Keep the default" in kept
     assert "--restarts=5" in kept
-    nothing = configured(records.proven(grade), recommended=DEFAULT, incumbent=DEFAULT)
     assert "noise" in kept
+    nothing = configured(proven, recommended=DEFAULT, incumbent=DEFAULT)
     assert "noise" not in summaries.search_summary(nothing)
+    untested = summaries.search_summary(configured(replace(proven, same=None), stop=None))
+    assert "new instances" not in untested
 
 
 @pytest.mark.parametrize("why", ["decided", "forecast", "budget", "instances"])

@@ -132,8 +132,11 @@ def search_summary(configured: "Configured", words: Sequence[str] = ()) -> str:
         lines.append(f"Test: {tested}")
     chosen = configured.recommended
     side = "default" if chosen == configured.default else "winner"
+    same = configured.assessment.same
     if configured.incumbent == configured.default:
         lines.append("Keep the default; the search found nothing better:")
+    elif same is None or same.source != "test":
+        lines.append("Not tested yet, so perhaps no better than the default. The winner:")
     else:
         lines.append(USE[side, configured.assessment.grade == "better"])
     pasted = visible(shlex.join(words)) if words else arguments(chosen.values)
