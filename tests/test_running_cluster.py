@@ -70,6 +70,17 @@ def test_runs_of_killed_workers_end_with_them(tmp_path: Path, cluster: Cluster) 
         assert len(pool.wait()) == 1
 
 
+def test_runs_under_way_end_with_their_campaign(tmp_path: Path, cluster: Cluster) -> None:
+    """After Ctrl-C, workers would compute for nobody, and keep their cores from other campaigns."""
+    scenario = script(tmp_path, f"echo $$ > pid; {WAITING}")
+    cluster.start_worker()
+    with open_pool(scenario, cluster.address, workers=1, pin=False) as pool:
+        pool.submit(tasks(scenario)[0])
+        until(lambda: started(tmp_path) == 1, "the run")
+        pid = (tmp_path / "pid").read_text().strip()
+    until(lambda: not Path(f"/proc/{pid}").exists(), "its end")
+
+
 def lost(pool: Pool) -> str:
     """Why there are no more runs."""
     while True:

@@ -25,7 +25,7 @@ from truecost.running import machine
 from truecost.running.execute import Caller
 from truecost.running.machine import this_machine
 from truecost.running.pools import Pool, Task, open_pool
-from truecost.running.pools.worker import Job, Slots, remote_run, worker_slots
+from truecost.running.pools.worker import Job, Slots, release, remote_run
 from truecost.running.slots import LostSlotError, Slot
 from truecost.runs import Outcome, Status
 
@@ -281,7 +281,7 @@ def test_workers_notice_what_differs(tmp_path: Path) -> None:
     job, task = Job.of(scenario, pin=False), tasks(scenario)[0]
     digest, names = task.instance.digest(), map(str, count())
     assert not isinstance(remote_run(job, task, digest), TruecostError)
-    worker_slots.release(job.name)
+    release(job.name)
 
     def problem(expected: str = digest, **changes: Any) -> str:
         # In the next campaign.

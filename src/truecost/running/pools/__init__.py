@@ -20,8 +20,8 @@ from truecost.running.pools.worker import (
     Reply,
     Slots,
     check_memory,
+    release,
     remote_run,
-    worker_slots,
 )
 from truecost.running.scenario import Scenario
 from truecost.running.slots import Slot
@@ -146,12 +146,14 @@ def open_pool(
     with ExitStack() as stack:
         made: AbstractContextManager[Pool]
         check: Callable[[], object] = bool  # nothing to look after
+        # Where the workers are threads of this process, their slots are ours.
+        end: Callable[[str], None] = release
         if isinstance(pool, str):
             from truecost.running.pools.dask import connected
 
-            pool, workers, check = stack.enter_context(connected(pool, workers))
+            pool, workers, check, end = stack.enter_context(connected(pool, workers))
         if isinstance(pool, Executor):
-            made = _executor(scenario, pool, workers or _size_of(pool), check, pin=pin)
+            made = _executor(scenario, pool, workers or _size_of(pool), check, end, pin=pin)
         elif pool is None or (type(pool) is int and pool >= 1):
             made = _threads(scenario, workers if pool is None else pool, pin=pin)
         elif hasattr(pool, "wait") and hasattr(pool, "submit"):
@@ -187,7 +189,13 @@ def _threads(scenario: Scenario, number: int | None, *, pin: bool) -> Iterator[P
 
 @contextmanager
 def _executor(
-    scenario: Scenario, executor: Executor, workers: int, check: Callable[[], object], *, pin: bool
+    scenario: Scenario,
+    executor: Executor,
+    workers: int,
+    check: Callable[[], object],
+    end: Callable[[str], None],
+    *,
+    pin: bool,
 ) -> Iterator[Pool]:
     """The workers of an executor, which stays its owner's: it is not shut down here."""
     job = Job.of(scenario, pin=pin)
@@ -208,8 +216,7 @@ def _executor(
         yield pool
     finally:
         pool.cancel()
-        # Where the workers are threads of this process, the slots are ours.
-        worker_slots.release(job.name)
+        end(job.name)
 
 
 def _size_of(executor: Executor) -> int:

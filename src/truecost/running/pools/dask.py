@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from truecost.errors import InputError, LostClusterError
+from truecost.running.pools.worker import release
 
 # Seconds to wait for the scheduler, and for its first worker.
 CONNECT = 10.0
@@ -19,9 +20,10 @@ STARTS = 6
 @contextmanager
 def connected(
     address: str, workers: int | None
-) -> Iterator[tuple[Executor, int, Callable[[], None]]]:
+) -> Iterator[tuple[Executor, int, Callable[[], None], Callable[[str], None]]]:
     """The executor of the scheduler at an address; its number of workers, all of the cluster's
-    threads unless given; and what raises LostClusterError where the scheduler is gone.
+    threads unless given; what raises LostClusterError where the scheduler is gone; and what ends a
+    campaign on all workers.
     """
     try:
         import distributed  # sets its handlers
@@ -39,6 +41,11 @@ def connected(
                 "scheduler and its workers, then repeat the command to continue."
             )
 
+    def end(campaign: str) -> None:
+        with suppress(Exception):
+            if client.status == "running":
+                client.run(release, campaign, on_error="ignore")
+
     try:
         client = _client(distributed.Client, address)
         if workers is None:
@@ -51,7 +58,7 @@ def connected(
                 f"The Dask scheduler at {address} has no workers. Start workers, or give their "
                 "number with --workers to wait for them."
             )
-        yield client.get_executor(pure=False), workers, check
+        yield client.get_executor(pure=False), workers, check, end
     finally:
         # A scheduler that is gone must not keep us.
         with suppress(Exception):

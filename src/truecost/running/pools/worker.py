@@ -132,6 +132,11 @@ class Slots:
 worker_slots = Slots()
 
 
+def release(campaign: str) -> None:
+    """End a campaign in this process: its runs stop, and its cores are free."""
+    worker_slots.release(campaign)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """What all runs of a campaign have in common, as it is sent to workers; `name` is unique."""
