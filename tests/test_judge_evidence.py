@@ -281,7 +281,7 @@ def test_instances_of_a_planned_test_are_fresh() -> None:
 
 def test_no_test_runs_where_they_are_asked_for() -> None:
     """Training runs would stand in for test runs."""
-    assert "validate" in refusal(log(matrix()), basis="test").way_out
+    assert "--test" in refusal(log(matrix()), basis="test").way_out
     # A list with tests of others only is judged by its own runs.
     assert evidence(log(matrix(), test=matrix(1, 4, prefix="t"))).basis == "list"
 

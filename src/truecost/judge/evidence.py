@@ -102,7 +102,11 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
     tested = is_tested(log, question, winner)
     rows, plan = (log.test, log.test_plan) if tested else (log.runs, log.plan)
     if rows is None:
-        raise _UnusableError("There are no runs on fresh instances.")
+        raise _UnusableError(
+            "The log has no test runs.",
+            "Name them with --test FILE. If these runs are the test: --basis fixed-before "
+            "--configuration NAME.",
+        )
     sampled = unit_of(rows, plan, question)
     _check_origin(log, question, winner, rows, plan, tested=tested)
     # A campaign of truecost took fresh instances, told apart by content where names are alike.

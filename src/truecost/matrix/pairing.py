@@ -156,9 +156,13 @@ def _range(tables: Sequence[CostMatrix]) -> tuple[float, float]:
     """The range of costs, which must be that of one metric."""
     metrics = [(table.cutoff, table.par) for table in tables]
     if metrics[0] != metrics[1]:
+        old, new = (
+            "no cutoff" if cutoff is None else f"{cutoff:g} s at PAR{par or 1:g}"
+            for cutoff, par in metrics
+        )
         raise InputError(
-            f"OLD and NEW have different cutoffs or penalties: {metrics[0]} and {metrics[1]}. Read "
-            "both with the same --cutoff and --par."
+            f"OLD and NEW have different cutoffs or penalties: {old}, and {new}. Read both with "
+            "the same --cutoff and --par."
         )
     ranges = [(table.low, table.high) for table in tables]
     # Where one range is known, the other log has the same metric and did not say so.
