@@ -154,21 +154,38 @@ class Space:
             raise InputError(f"A list of {number} configurations was asked for. Ask for 1 or more.")
         default = self.default()
         by_name = {default.name: default}
+
+        def legal(places: Sequence[int], attempt: int) -> dict[int, tuple[Configuration, int]]:
+            """For each place the first draw from this attempt on that is not forbidden, and its
+            attempt.
+            """
+            drawn: dict[int, tuple[Configuration, int]] = {}
+            misses = 0
+            while pending := [place for place in places if place not in drawn]:
+                if max(misses, attempt) >= ATTEMPTS:
+                    raise InputError(
+                        f"The space has too few configurations: {len(by_name)} were found in "
+                        f"{ATTEMPTS:,} draws, and {number} asked for. Ask for fewer."
+                    )
+                draws = self.draw([(seed, place, attempt) for place in pending])
+                hits = {
+                    place: (draw, attempt)
+                    for place, draw in zip(pending, draws, strict=True)
+                    if draw is not None
+                }
+                drawn |= hits
+                misses = 0 if hits else misses + len(pending)
+                attempt += 1
+            return drawn
+
         for start in range(1, number, BLOCK):
             places = range(start, min(start + BLOCK, number))
-            # The first attempts of all at once; repetitions, which are rare, one by one.
-            draws = self.draw([(seed, place, 0) for place in places])
-            for place, draw in zip(places, draws, strict=True):
-                attempt = 1
-                while draw is None or draw.name in by_name:
-                    if attempt == ATTEMPTS:
-                        raise InputError(
-                            f"The space has too few configurations: {len(by_name)} were found in "
-                            f"{ATTEMPTS:,} draws, and {number} asked for. Ask for fewer."
-                        )
-                    draw = self.draw([(seed, place, attempt)])[0]
-                    attempt += 1
-                by_name[draw.name] = draw
+            drawn = legal(places, 0)
+            for place in places:
+                configuration, attempt = drawn[place]
+                while configuration.name in by_name:
+                    configuration, attempt = legal([place], attempt + 1)[place]
+                by_name[configuration.name] = configuration
         return list(by_name.values())
 
     def at(self, points: Any) -> list[Configuration]:
