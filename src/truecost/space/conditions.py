@@ -1,7 +1,8 @@
 """Conditions and forbidden combinations of PCS and irace files.
 
 Both are comparisons (in, %in%, =, ==, !=, <, <=, >, >=) joined by !, &, |, &&, || and parentheses.
-A comparison with an inactive parameter does not hold, nor does its opposite.
+A comparison with an inactive parameter does not hold, nor does its opposite. What irace reads
+otherwise is refused.
 """
 
 import ast
@@ -71,10 +72,10 @@ class Word(NamedTuple):
 def expression(text: str, draft: "Draft", *child: Parameter) -> Any:
     """A condition of the child, or without one a forbidden combination, as ConfigSpace has it."""
     tree, words = _parsed(text)
-    line = Line(text=text.strip(), draft=draft, child=child, words=words)
+    whole = Expression(text=text.strip(), draft=draft, child=child, words=words)
     # PCS has {a=1, b=2} for a=1 & b=2.
     parts = tree.elts if isinstance(tree, ast.Tuple) and not child else [tree]
-    return joined(line.classes["and"], [line.translated(part, False) for part in parts])
+    return joined(whole.classes["and"], [whole.translated(part, False) for part in parts])
 
 
 def _parsed(text: str) -> tuple[ast.expr, dict[str, Word]]:
@@ -102,8 +103,10 @@ def _parsed(text: str) -> tuple[ast.expr, dict[str, Word]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A condition of the `child`, or without one a forbidden combination, of a file."""
+class Expression:
+    """A condition of the `child`, or without one a forbidden combination, of a file, whose tree has
+    other names for its `words`.
+    """
 
     text: str
     draft: "Draft"
@@ -112,11 +115,13 @@ class Line:
 
     @property
     def classes(self) -> Classes:
-        """How ConfigSpace calls what it consists of."""
+        """ConfigSpace's classes for its parts."""
         return CONDITIONS if self.child else FORBIDDEN
 
     def translated(self, node: ast.expr, negated: bool) -> Any:
-        """A part of the tree. ConfigSpace has no negation: it moves into the comparisons."""
+        """A part of the tree, or its opposite: ConfigSpace has no negation, so it moves into the
+        comparisons.
+        """
         match node:
             case ast.BoolOp():
                 conjunction = "and" if isinstance(node.op, ast.And) != negated else "or"
