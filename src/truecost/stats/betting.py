@@ -86,9 +86,9 @@ class StarBets:
         # Behind the plan as if as many rounds again were left.
         left = self.planned - t if t < self.planned else t + 1
         bets = np.maximum(self.wealth, 1e-300)
-        np.divide(self.goal, bets, out=bets)
-        np.maximum(bets, 1.0, out=bets)
         np.log(bets, out=bets)
+        np.subtract(math.log(self.goal), bets, out=bets)
+        np.maximum(bets, 0.0, out=bets)
         # Never below 1e-12: all numbers may equal the mean bet against; then the cap decides.
         bets /= np.maximum(variance, 1e-12) * (left / 2)
         np.sqrt(bets, out=bets)
