@@ -6,8 +6,9 @@ from pathlib import Path
 from string import Formatter
 
 from truecost.errors import InputError
+from truecost.running.files import cause_of
 from truecost.running.metric import Metric
-from truecost.running.tables import AnswerFormat, Limits, Target, cause_of
+from truecost.running.tables import AnswerFormat, Limits, Target
 
 # Stands in a scenario written from a log that does not say what it ran.
 FILL_IN = "FILL_IN_YOUR_SOLVER"

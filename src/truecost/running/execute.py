@@ -15,9 +15,10 @@ from typing import Any
 from truecost.errors import InputError, counted
 from truecost.running import targets
 from truecost.running._call import load
+from truecost.running.files import cause_of, is_file
 from truecost.running.scenario import Scenario
 from truecost.running.slots import LostSlotError, ProcessResult, Slot, pasted
-from truecost.running.tables import Limits, cause_of, is_file
+from truecost.running.tables import Limits
 from truecost.running.targets import STYLES, Answer, Task
 from truecost.runs import Outcome, Status
 from truecost.space.arguments import arguments

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from truecost.errors import InputError, prefixed
 from truecost.matrix.families import families_of
-from truecost.running.tables import InstanceTable, is_text, read_text
+from truecost.running.files import is_text, read_text
+from truecost.running.tables import InstanceTable
 from truecost.runs import FAMILY, Instance
 
 Row = tuple[str, dict[str, str]]

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from truecost.arrays import BoolArray, FloatArray
 from truecost.errors import InputError
-from truecost.running.tables import Seconds, TomlTable
+from truecost.running.tables import Positive, TomlTable
 from truecost.runs import Outcome, Status
 
 Cost = Annotated[float, Field(allow_inf_nan=False)]
@@ -33,7 +33,7 @@ class Metric(TomlTable):
     kind: Literal["par", "quality", "value"]
     factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 10.0
     clock: Literal["cpu", "wall", "reported"] = "cpu"
-    cutoff: Seconds | None = None
+    cutoff: Positive | None = None
     low: Cost | None = None
     high: Cost | None = None
     failed: Cost | None = None

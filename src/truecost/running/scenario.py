@@ -13,6 +13,7 @@ from pydantic import Field
 
 from truecost.errors import InputError, counted, prefixed
 from truecost.running import checks
+from truecost.running.files import cause_of, is_file, is_text, read_text
 from truecost.running.instances import read_instances
 from truecost.running.metric import Metric
 from truecost.running.tables import (
@@ -22,11 +23,7 @@ from truecost.running.tables import (
     SpaceTable,
     Target,
     TomlTable,
-    cause_of,
     first_problem,
-    is_file,
-    is_text,
-    read_text,
 )
 from truecost.runs import FAMILY, Instance
 from truecost.space.arguments import arguments

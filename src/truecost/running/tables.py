@@ -1,17 +1,13 @@
-"""The tables of a scenario file, its errors in one line, and how files are looked at."""
+"""The tables of a scenario file, and its errors in one line."""
 
 import difflib
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import Field
 
-from truecost.errors import InputError
-
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Words = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 
 
@@ -93,11 +89,11 @@ class Limits(TomlTable):
     SIGTERM and SIGKILL.
     """
 
-    cpu: Seconds | None = None
-    wall: Seconds | None = None
-    memory: Seconds | None = None
-    cutoff: Seconds | None = None
-    output: Seconds = 10.0
+    cpu: Positive | None = None
+    wall: Positive | None = None
+    memory: Positive | None = None
+    cutoff: Positive | None = None
+    output: Positive = 10.0
     grace: Annotated[float, Field(ge=0, le=60)] = 0.0
     cores: Annotated[int, Field(ge=1)] = 1
 
@@ -133,29 +129,3 @@ def _keys(model: Any, place: Sequence[str]) -> list[str]:
         # Of `AnswerFormat | None`, the first.
         model = getattr(annotation, "__args__", (annotation,))[0]
     return [*model.model_fields]
-
-
-def cause_of(error: BaseException) -> str:
-    """What an error says, without its full stop."""
-    return str(error).rstrip(".") or type(error).__name__
-
-
-def read_text(path: Path) -> str:
-    """The content of a file."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{error.strerror or error}. Check the path.") from error
-    except UnicodeDecodeError as error:
-        wrong = error.object[error.start :][:1]
-        raise InputError(f"This is not UTF-8 text ({wrong!r}). Save it as UTF-8.") from error
-
-
-def is_text(name: str) -> bool:
-    """Whether a name is UTF-8; names of files may be any bytes."""
-    return name.encode(errors="replace").decode() == name
-
-
-def is_file(path: Path) -> bool:
-    """Whether there is a file; a word that is too long for a path is none."""
-    return os.path.isfile(path)  # noqa: PTH113 - pathlib raises for long names
