@@ -31,15 +31,19 @@ class Cluster:
         self.address = json.loads(file.read_text())["address"]
 
     def start_worker(self) -> None:
-        """Start one more worker, with one thread."""
+        """Start one more worker, with one thread; the scheduler knows it afterwards."""
         words = [self.address, "--nthreads", "1", "--nworkers", "1", "--no-nanny"]
         words += ["--local-directory", str(self._folder), "--death-timeout", "300"]
         self.workers.append(self._process("worker", *words))
+        until(lambda: b"Registered to" in self._log("worker").read_bytes(), "the worker")
+
+    def _log(self, kind: str) -> Path:
+        return self._folder / f"{kind}-{self._started}.log"
 
     def _process(self, kind: str, *words: str) -> Process:
         self._started += 1
         common = ["--host", "127.0.0.1", "--no-dashboard"]
-        with (self._folder / f"{kind}-{self._started}.log").open("wb") as log:
+        with self._log(kind).open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "dask", kind, *words, *common],
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
