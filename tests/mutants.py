@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,8 +19,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "bench", "docs", "pyproject.toml", "README.md", "Makefile", "mkdocs.yml")
-# A mutant that makes its tests hang is noticed, too.
-SECONDS = 120
+# A mutant that makes its tests hang is noticed, too: they take this many times as long as all tests
+# take without a mutant.
+PATIENCE = 2
 
 
 class Mutant(NamedTuple):
@@ -52,8 +54,8 @@ def copy_to(folder: Path) -> Path:
     return folder
 
 
-def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
-    """The exit code of these tests in a copy, and what they printed."""
+def run_tests(folder: Path, tests: list[str], seconds: float | None = None) -> tuple[int, str]:
+    """The exit code of these tests in a copy, and what they printed; 1 after so many seconds."""
     environment = os.environ | {
         "PYTHONPATH": str(folder / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -62,20 +64,20 @@ def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
     words = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "", "-p", "no:cacheprovider", *tests]
     try:
         ended = subprocess.run(
-            words, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS
+            words, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
         return 1, "no end"
     return ended.returncode, ended.stdout
 
 
-def problem_of(folder: Path, mutant: Mutant) -> str:
-    """What is wrong with a mutant: nothing where its tests fail."""
+def problem_of(folder: Path, mutant: Mutant, seconds: float) -> str:
+    """What is wrong with a mutant: nothing where its tests fail, or do not end in time."""
     file = folder / mutant.file
     before = file.read_text()
     file.write_text(before.replace(mutant.text, mutant.replacement))
     try:
-        code, printed = run_tests(folder, mutant.tests)
+        code, printed = run_tests(folder, mutant.tests, seconds)
     finally:
         file.write_text(before)
     # 1: tests failed. Anything else but 0 means that the tests could not be run.
@@ -94,18 +96,20 @@ def main() -> None:
         for number in range(workers):
             folders.put(copy_to(Path(place) / str(number)))
 
-        def attempt(mutant: Mutant | None) -> str:
+        folder, start = folders.get(), time.monotonic()
+        code, printed = run_tests(folder, sorted({t for m in mutants for t in m.tests}))
+        if mutants and code:
+            sys.exit(f"Without any mutant the tests fail already:\n{printed}")
+        folders.put(folder)
+        seconds = PATIENCE * (time.monotonic() - start)
+
+        def attempt(mutant: Mutant) -> str:
             folder = folders.get()
             try:
-                if mutant is not None:
-                    return problem_of(folder, mutant)
-                code, printed = run_tests(folder, sorted({t for m in mutants for t in m.tests}))
-                return "" if code == 0 else printed
+                return problem_of(folder, mutant, seconds)
             finally:
                 folders.put(folder)
 
-        if mutants and (printed := attempt(None)):
-            sys.exit(f"Without any mutant the tests fail already:\n{printed}")
         survivors = 0
         for mutant, problem in zip(mutants, pool.map(attempt, mutants), strict=True):
             survivors += bool(problem)

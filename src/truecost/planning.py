@@ -327,7 +327,7 @@ def _noise(row: CostMatrix, sampled: Sampled) -> tuple[float, float, Size]:
     if single:
         across = 0.0
     elif math.isnan(across):
-        # The two cannot be told apart: all variance counts as across, which is safe.
+        # The two cannot be separated: all variance counts as across, which is safe.
         within, across = math.nan, total
     # The mean of instance means.
     spread = across + (within if single else np.nan_to_num(within)) / used

@@ -41,7 +41,7 @@ ASKED = ("primary", "margin", "sampled", "delta")
 
 
 def share_of(tests: int) -> float:
-    """The share of δ of the next test of a search, after so many."""
+    """The share of δ of the next test of a search, after this number of tests."""
     return FIRST if tests == 0 else FURTHER / 2**tests
 
 

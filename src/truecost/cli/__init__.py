@@ -136,7 +136,7 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(message: str) -> int:
-    # Whoever closed stderr still gets the exit code.
+    # The exit code is returned even if stderr is closed.
     with suppress(OSError):
         sys.stderr.write(f"truecost: {visible(' '.join(message.split()))}\n")
         sys.stderr.flush()

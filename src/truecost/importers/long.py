@@ -57,7 +57,7 @@ def read(
 ) -> Log:
     """The runs in a table.
 
-    `name` is that of the only configuration, where no column has any. If `strict`, a largest value
+    `name` names the only configuration where no column has names. If `strict`, a largest value
     that may stand for "not solved" is refused.
     """
     cost = roles["cost"]

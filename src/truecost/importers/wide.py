@@ -55,7 +55,7 @@ PROPERTIES = frozenset({
 })  # fmt: skip
 # How many columns to leave out a message writes down.
 OMITTED = 5
-# By chance, so many different numbers are neither whole where others are fractions, nor each the
+# By chance, this many different numbers are neither whole where others are fractions, nor each the
 # best of its row.
 MANY = 5
 FILE = re.compile(r"/|\.\w{2,4}$")

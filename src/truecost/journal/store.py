@@ -61,7 +61,7 @@ def open_reading(path: Path) -> sqlite3.Connection:
     path = Path(os.path.realpath(path))
     _check_file(path)
     # SQLite cannot read a closed file in write-ahead mode from a folder that cannot be written,
-    # unless it is told that nobody writes.
+    # unless it can rely on the absence of writers.
     live = Path(f"{path}-wal").exists()
     address = f"{path.as_uri()}?mode=ro{'' if live else '&immutable=1'}"
     with sqlite_errors(path), contextlib.ExitStack() as opened:

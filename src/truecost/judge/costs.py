@@ -5,7 +5,7 @@ families are the units). Where configurations were run on different instances, t
 for how hard these are (cost = configuration + instance, by least squares): else whoever met the
 easy instances would win. Adjusted costs are never printed.
 
-A censored run counts as the most it can cost: whoever was stopped early must not look cheap for it.
+A censored run counts as the most it can cost: stopping early must not make a configuration cheap.
 """
 
 from collections.abc import Sequence

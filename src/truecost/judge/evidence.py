@@ -109,7 +109,7 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
         )
     sampled = unit_of(rows, plan, question)
     _check_origin(log, question, winner, rows, plan, tested=tested)
-    # A campaign of truecost took fresh instances, told apart by content where names are alike.
+    # A campaign of truecost took fresh instances, and compared their contents.
     if tested and plan is None:
         rows = _fresh(log, rows, sampled)
     if plan is not None and plan.candidates:
@@ -129,7 +129,7 @@ def _gather(log: Log, question: Question, winner: str, default: str | None) -> E
     basis: Basis = "test" if tested else "fixed before" if _is_fixed(log, question) else "list"
     candidates, rivals = _divisors(log, question, basis, rows, default)
     conditions = []
-    # Whoever says how it was chosen says whether it was tuned.
+    # A stated basis or list of candidates also states that nothing was tuned.
     unsaid = question.basis is None and question.candidates is None
     if log.adaptive is None and unsaid and not tested:
         conditions.append(NOT_TUNED)
@@ -345,7 +345,7 @@ def _divisors(
     plan = log.test_plan if basis == "test" else log.plan
     listed = () if plan is None else plan.candidates
     if basis == "test":
-        # Whoever names a finalist that the tool did not choose may have looked at all of them.
+        # A named finalist that the tool did not choose may have been picked by these very runs.
         named = question.configuration not in (None, log.incumbent, default)
         if not listed and (named or plan is not None):
             listed = rows.configurations

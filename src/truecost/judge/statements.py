@@ -17,7 +17,7 @@ from truecost.stats import approximate, quantities
 from truecost.stats.ladder import has_ladder, penalty_ranges
 from truecost.stats.quantities import Limits, Numbers, limits
 
-# Times below this part of the cutoff are not told apart in a median speed-up.
+# Times below this part of the cutoff count as equal in a median speed-up.
 SHORTEST: Final = 100
 
 

@@ -35,7 +35,7 @@ class ForkServer:
             words = [*words, "--serve", str(theirs.fileno())]
             become(words, folder, environment, (null, null), null)
         theirs.close()
-        # Whoever asked for the run may go away meanwhile.
+        # The client may go away meanwhile.
         poll = select.poll()
         poll.register(0, select.POLLRDHUP)
         poll.register(self.requests, select.POLLIN)

@@ -47,7 +47,7 @@ def main() -> None:
     options = marshal.load(requests)
     if options["cores"]:
         os.sched_setaffinity(0, options["cores"])
-    # Whoever started truecost may ignore the ends of children, or hold signals back.
+    # The parent of truecost may ignore SIGCHLD or block signals.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     # Batch systems send SIGTERM first: then there is time to tidy up.
@@ -244,7 +244,7 @@ class Runner:
                     if handle in outputs and outputs[handle].read(handle) == 0:
                         poll.unregister(handle)
                     if handle == 0:
-                        # Whoever asked for the run is gone.
+                        # The client is gone.
                         self.close()
                         os._exit(0)
                 code = tree.reap(child)

@@ -132,7 +132,7 @@ class Slot:
         return ProcessResult(**answer)
 
     def _ask(self, request: dict[str, Any], within: float | None = None) -> dict[str, Any]:
-        """The supervisor's answer, which must come within so many seconds."""
+        """The supervisor's answer, which must come `within` seconds."""
         stream = self._process.stdout
         assert stream is not None  # noqa: S101 - it was asked for
         try:

@@ -305,7 +305,7 @@ def _training(assessment: "Assessment", fields: dict[str, str]) -> str:
 def over_tuning(assessment: "Assessment") -> float | None:
     """Return by how much the winner of a list looked better in training than it is, if noticeably.
 
-    It is the error of whoever looks best, and of nobody else.
+    It is the error of the configuration that looks best, and of no other.
     """
     best = assessment.ranking[0]
     # A validation of its own has no training.

@@ -38,7 +38,7 @@ from truecost.stats.random import Rng, generator
 # Cells per root of the number of units: of one look, where the limit is sought inside a cell too,
 # and of looks after every unit.
 CELLS, FINE_CELLS = 40, 160
-# Orders averaged in one look, up to so many units; about as much work with more units.
+# Orders averaged in one look, up to this number of units; with more units, fewer orders.
 ORDERS, FEWEST_ORDERS, ORDERS_UP_TO = 40, 8, 300
 # Each order bets for so many times 1/δ: what is above 1/δ is what the average needs. More makes a
 # verdict depend less on the orders, less makes the limits of a mean tighter.

@@ -157,7 +157,7 @@ def open_pool(
         elif pool is None or (type(pool) is int and pool >= 1):
             made = _threads(scenario, workers if pool is None else pool, pin=pin)
         elif hasattr(pool, "wait") and hasattr(pool, "submit"):
-            # Whoever opened it closes it.
+            # Its owner closes it.
             made = nullcontext(cast("Pool", pool))
         else:
             raise InputError(

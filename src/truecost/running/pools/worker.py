@@ -64,7 +64,7 @@ class Slots:
 
     def make(self, campaign: str, caller: Caller, task: Task, cores: int = 0) -> Reply:
         """Make a run, again where somebody killed the supervisor; a slot that is missing is added,
-        with so many cores claimed.
+        with that number of cores claimed.
         """
         lost = LostSlotError()
         for _ in range(ATTEMPTS):
