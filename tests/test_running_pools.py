@@ -93,7 +93,8 @@ def test_a_closed_pool_leaves_nothing(tmp_path: Path, scratch: Path, kind: str) 
             pool.submit(task)
         until(lambda: pid.exists() and pid.read_text().strip())
     threads.shutdown()
-    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+    # On a busy machine a killed process is seen for a moment until it is reaped.
+    until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists(), "the end of a run")
     assert list(scratch.iterdir()) == []
 
 
